@@ -1,0 +1,36 @@
+# Everything on a fresh machine with Python 3.11+: `make demo`, `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/installed
+	$(BIN)/dualmatch demo
+
+test: .venv/installed-for-tests lint
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-for-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/temporal.py
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("dualmatch needs Python 3.11 or newer; set PYTHON=…" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+# torch first and pinned: a CPU build, where a range may pull gigabytes of CUDA.
+.venv/installed-for-tests: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[gnn,test]'
+	touch $@ .venv/installed
+
+clean:
+	rm -rf .venv demo-out

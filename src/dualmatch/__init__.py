@@ -1,0 +1,26 @@
+"""dualmatch: find which entities of two temporal knowledge graphs are the same real-world thing."""
+
+from dualmatch.align import align
+from dualmatch.alignment import Alignment
+from dualmatch.config import Config
+from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExtraError, OutputError
+from dualmatch.evaluate import evaluate
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.io.folder import BenchmarkFolder, read_folder
+from dualmatch.version import __version__
+
+__all__ = [
+    "Alignment",
+    "BenchmarkFolder",
+    "Config",
+    "ConfigError",
+    "DualMatchError",
+    "InputError",
+    "MissingExtraError",
+    "OutputError",
+    "TemporalGraph",
+    "__version__",
+    "align",
+    "evaluate",
+    "read_folder",
+]

@@ -1,0 +1,143 @@
+"""`dualmatch benchmark`: one run on a benchmark folder, its accuracy under both protocols and its cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from dualmatch.align import align
+from dualmatch.alignment import Alignment, Pairs
+from dualmatch.config import Config
+from dualmatch.errors import InputError
+from dualmatch.evaluate import Evaluation, evaluate
+from dualmatch.io.folder import BenchmarkFolder, read_folder
+from dualmatch.memory import peak_mb
+from dualmatch.stages import Progress, Stages
+
+Setting = Literal["unsupervised", "supervised"]
+STAGES: Final = ("read", "temporal", "relational", "evidence", "decode")
+_UNIT_SIZE: Final = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkRun:
+    """A measured run: the alignment, and the report in the shape of BENCHMARK.md's JSON."""
+
+    alignment: Alignment
+    report: dict[str, Any]
+
+
+def unit_seconds(repeats: int = 3) -> list[float]:
+    """The machine's own unit: the seconds of a 4096³ float32 matrix product, measured a few times."""
+    matrix = np.random.default_rng(0).random((_UNIT_SIZE, _UNIT_SIZE), dtype=np.float32)
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        matrix @ matrix
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def benchmark(
+    folder: Path,
+    config: Config,
+    setting: Setting = "unsupervised",
+    seed_pairs: int | None = None,
+    group_files: Mapping[str, Path] | None = None,
+    progress: Progress | None = None,
+) -> BenchmarkRun:
+    """Run a method on a folder and measure it as BENCHMARK.md has it.
+
+    Parameters
+    ----------
+    setting:
+        ``"unsupervised"``: no seeds, all of gold is tested; ``"supervised"``: the first `seed_pairs` rows of
+        ``sup_pairs`` (all, where None) are seeds and the rest of gold is tested.
+    group_files:
+        Name → pair file, looked up in the folder first.
+
+    Returns
+    -------
+    BenchmarkRun
+        With the JSON object of the benchmark; what does not apply to the method is None there.
+    """
+    if setting == "unsupervised" and seed_pairs is not None:
+        raise InputError("--seed-pairs goes with --setting supervised; an unsupervised run has no seeds")
+    unit = unit_seconds()
+    start = time.perf_counter()
+    stages = Stages(progress)
+    with stages("read"):
+        data = read_folder(folder)
+        supervision, reference = data.read_pairs(folder / "sup_pairs"), data.read_pairs(folder / "ref_pairs")
+        seeds = _seeds(supervision, setting, seed_pairs, folder)
+        groups = {name: data.read_pairs(_find(path, folder)) for name, path in (group_files or {}).items()}
+    alignment = align(data.source, data.target, seeds if len(seeds) else None, config=config, progress=progress)
+    total, peak = time.perf_counter() - start, peak_mb()
+    unit += unit_seconds()
+    evaluation = evaluate(alignment, _gold(supervision, reference, data), groups)
+    seconds = _seconds({**stages.seconds, **alignment.seconds}, total)
+    report = {
+        "method": config.method,
+        "setting": setting,
+        "seed_pairs": len(seeds),
+        "seed": config.seed,
+        "version": alignment.version,
+        "dataset": folder.resolve().name,
+        **_accuracy(evaluation),
+        "seconds": seconds,
+        "unit_seconds": float(np.median(unit)),
+        "peak_mb": peak,
+    }
+    return BenchmarkRun(alignment, report)
+
+
+def _seeds(supervision: Pairs, setting: Setting, seed_pairs: int | None, folder: Path) -> Pairs:
+    if setting == "unsupervised":
+        return supervision[:0]
+    if seed_pairs is not None and not 0 < seed_pairs <= len(supervision):
+        raise InputError(
+            f"{folder / 'sup_pairs'}: holds {len(supervision)} pairs; --seed-pairs must lie between 1 and that"
+        )
+    return supervision[:seed_pairs]
+
+
+def _find(path: Path, folder: Path) -> Path:
+    return folder / path if (folder / path).exists() else path
+
+
+def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
+    gold = np.concatenate([supervision, reference])
+    for side, column in (("source", gold[:, 0]), ("target", gold[:, 1])):
+        if len(np.unique(column)) < len(column):
+            raise InputError(
+                f"{data.path}: a {side} entity stands in sup_pairs and in ref_pairs; gold pairs are 1-to-1"
+            )
+    return gold
+
+
+def _accuracy(evaluation: Evaluation) -> dict[str, Any]:
+    report = asdict(evaluation)
+    return {
+        "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
+        "abstention": report["abstention"],
+        "calibration": report["calibration"],
+        "pseudo_seeds": report["pseudo_seeds"],
+        "alpha": None,
+        "weights": None,
+        "distance": None,
+        "rounds": None,
+    }
+
+
+def _seconds(measured: Mapping[str, float], total: float) -> dict[str, float | None]:
+    """The parts, adding up to the total: what lies between them counts as decoding."""
+    parts: dict[str, float | None] = {stage: measured.get(stage) for stage in STAGES}
+    rest = total - sum(part for part in parts.values() if part is not None)
+    parts["decode"] = (parts["decode"] or 0.0) + rest
+    parts["total"] = total
+    return parts

@@ -1,0 +1,79 @@
+"""`dualmatch benchmark`: accuracy and cost of a method on a benchmark folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dualmatch.benchmark import Setting, benchmark
+from dualmatch.cli import console
+from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, quiet_option
+from dualmatch.cli.tables import cost_line, links_table, ranking_table
+from dualmatch.config import Config
+from dualmatch.io.atomic import check_writable, replacing
+
+
+@click.command("benchmark")
+@folder_argument
+@click.option(
+    "--setting",
+    type=click.Choice(["unsupervised", "supervised"]),
+    default="unsupervised",
+    show_default=True,
+    help="Without seeds, testing all gold pairs; or with the first rows of sup_pairs as seeds, testing the rest.",
+)
+@click.option("--seed-pairs", type=int, help="How many rows of sup_pairs are seeds (supervised only).  [default: all]")
+@click.option(
+    "--group", "groups", multiple=True, metavar="NAME=FILE", help="Also rank the pairs of FILE apart; repeat at will."
+)
+@model_options(Config)
+@json_option
+@force_option
+@quiet_option
+def benchmark_command(
+    folder: Path,
+    setting: Setting,
+    seed_pairs: int | None,
+    groups: tuple[str, ...],
+    json_path: str | None,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Measure a method on a benchmark FOLDER with sup_pairs and ref_pairs.
+
+    \b
+    Examples:
+      dualmatch benchmark data/yago-wiki20k --group high=time_sensitive_link2 --group low=not_sensitive_link2
+      dualmatch benchmark data/dicews --setting supervised --seed-pairs 200 --json -
+    """
+    config = Config.checked(**given(options))
+    to_file = Path(json_path) if json_path not in (None, "-") else None
+    if to_file is not None:
+        check_writable(to_file, force)
+    with console.progress_shown(quiet) as progress:
+        report = benchmark(folder, config, setting, seed_pairs, dict(map(_group, groups)), progress).report
+    text = json.dumps(report, indent=1) + "\n"
+    if json_path == "-":
+        sys.stdout.write(text)
+        return
+    if to_file is not None:
+        with replacing(to_file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    if not quiet:
+        console.out.print(ranking_table(report["protocols"]))
+        console.out.print(links_table(report["abstention"], report["calibration"]["ece"]))
+        console.out.print(cost_line(report))
+
+
+def _group(text: str) -> tuple[str, Path]:
+    name, equals, path = text.partition("=")
+    if not (name and equals and path):
+        raise click.BadParameter(f"{text!r}: write NAME=FILE", param_hint="--group")
+    if name == "all":
+        raise click.BadParameter("'all' is taken: it names all tested pairs", param_hint="--group")
+    return name, Path(path)

@@ -1,0 +1,72 @@
+"""Options that several commands share, declared once, and options made from the fields of a config."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+import click
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+Command = Callable[..., Any]
+
+folder_argument = click.argument("folder", type=click.Path(path_type=Path))
+force_option = click.option("--force", is_flag=True, help="Replace the output where it exists already.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, no summary.")
+json_option = click.option(
+    "--json",
+    "json_path",
+    metavar="FILE|-",
+    help="Write the result as JSON; - is standard output, and nothing else goes there.",
+)
+
+
+def out_option(what: str, default: str | None = None) -> Callable[[Command], Command]:
+    """-o / --output, required unless it has a default."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        required=default is None,
+        default=default,
+        show_default=True,
+        help=what,
+    )
+
+
+def model_options(model: type[BaseModel], leave_out: Collection[str] = ()) -> Callable[[Command], Command]:
+    """One option a field of `model`, with the field's own description, type and default; unset ones arrive as None."""
+
+    def decorate(command: Command) -> Command:
+        for name, field in reversed(model.model_fields.items()):
+            if name in leave_out:
+                continue
+            kind = _plain_type(field.annotation)
+            flag = f"--{name.replace('_', '-')}"
+            default = "" if field.default is PydanticUndefined else f"  [default: {field.default}]"
+            words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}.{default}"
+            if kind is bool:
+                command = click.option(f"{flag}/--no-{name.replace('_', '-')}", name, default=None, help=words)(command)
+            else:
+                command = click.option(flag, name, type=kind, default=None, help=words)(command)
+        return command
+
+    return decorate
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options the user set."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _plain_type(annotation: Any) -> Any:
+    """What click shall parse: a plain type, or a choice for a Literal."""
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return click.Choice([str(value) for value in get_args(annotation)])
+    if origin in (Union, types.UnionType):
+        return _plain_type(next(arg for arg in get_args(annotation) if arg is not type(None)))
+    return annotation if annotation in (int, float, bool, str) else float

@@ -1,0 +1,208 @@
+"""Sinkhorn: turn similarities into an (almost) doubly stochastic plan, P̂ = diag(u) · exp(c·S) · diag(v).
+
+Rows, then columns, are divided by their sums, `iterations` times. On dense matrices this runs over blocks of rows;
+one pass over the kernel does both halves of an iteration. Rectangular matrices are normal input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.similarity import Dense, RestrictedSimilarity, Rows, Similarity, row_blocks
+
+EPSILON: Final = 1e-6
+# Small enough for both products with a block to find it in the processor's cache.
+_PASS_BYTES: Final = 4 * 2**20
+_TINY: Final = float(np.finfo(np.float32).tiny)
+
+First = Literal["rows", "columns"]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """K = exp(c·(S − shift)), each row shifted by its largest similarity so that nothing overflows.
+
+    The row factor exp(c·shift) lost this way goes into u. All of K is kept if it fits, otherwise rows are computed
+    again each time they are asked for.
+    """
+
+    similarity: Similarity
+    sharpness: float
+    memory_limit: int
+    shift: Dense
+    kept: Dense | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.similarity.shape
+
+    def blocks(self) -> Iterator[tuple[slice, Dense]]:
+        for block in row_blocks(self.shape, _PASS_BYTES if self.kept is not None else 16 * _PASS_BYTES):
+            yield block, self.rows(block)
+
+    def rows(self, block: slice) -> Dense:
+        if self.kept is not None:
+            return self.kept[block]
+        values = self.similarity.rows(np.arange(block.start, block.stop))
+        return _exponentiate(values, self.shift[block], self.sharpness)
+
+
+def kernel_of(similarity: Similarity, sharpness: float, memory_limit: int) -> Kernel:
+    """Build the kernel, kept whole where it takes at most `memory_limit` bytes."""
+    n_source, n_target = similarity.shape
+    shift = np.empty(n_source, dtype=np.float32)
+    kept = np.empty((n_source, n_target), dtype=np.float32) if 4 * n_source * n_target <= memory_limit else None
+    for block in row_blocks(similarity.shape):
+        values = similarity.rows(np.arange(block.start, block.stop))
+        shift[block] = values.max(axis=1)
+        if kept is not None:
+            kept[block] = _exponentiate(values, shift[block], sharpness)
+    return Kernel(similarity, sharpness, memory_limit, shift, kept)
+
+
+def _exponentiate(values: Dense, shift: Dense, sharpness: float) -> Dense:
+    values -= shift[:, None]
+    values *= np.float32(sharpness)
+    # Below this exp gives denormal numbers, which slow every later product tenfold and mean nothing.
+    np.maximum(values, np.float32(-87.0), out=values)
+    np.exp(values, out=values)
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """P̂ = diag(u) K diag(v), read in blocks of rows."""
+
+    kernel: Kernel
+    u: Vector
+    v: Vector
+    iterations: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.kernel.shape
+
+    def restricted(self, rows: Rows, columns: Rows) -> Plan:
+        """The same Sinkhorn on some rows and columns of the similarity alone."""
+        part = RestrictedSimilarity(self.kernel.similarity, rows, columns)
+        return sinkhorn(kernel_of(part, self.kernel.sharpness, self.kernel.memory_limit), self.iterations)
+
+    def blocks(self) -> Iterator[tuple[slice, Dense]]:
+        """Row slices with their part of P̂."""
+        u, v = self.u.astype(np.float32), self.v.astype(np.float32)
+        for block, values in self.kernel.blocks():
+            yield block, values * u[block, None] * v
+
+    def best(self) -> Best:
+        """The largest entry of each row and of each column (the first of equals)."""
+        n_source, n_target = self.shape
+        row_index, row_value = np.zeros(n_source, np.intp), np.zeros(n_source, np.float32)
+        column_index, column_value = np.zeros(n_target, np.intp), np.full(n_target, -1, np.float32)
+        for block, values in self.blocks():
+            row_index[block] = values.argmax(axis=1)
+            row_value[block] = values.max(axis=1)
+            rows = values.argmax(axis=0)
+            here = values[rows, np.arange(n_target)]
+            better = here > column_value
+            column_index[better] = rows[better] + block.start
+            column_value[better] = here[better]
+        return Best(row_index, row_value, column_index, column_value)
+
+    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Vector, Vector]:
+        """Rank of each pair's target in its row of P̂, and of its source in its column; ties get their average rank.
+
+        Parameters
+        ----------
+        pairs: (n, 2)
+            Source and target rows; no entity twice.
+        """
+        n_source, n_target = self.shape
+        partner = np.full(n_source, -1, np.intp)
+        partner[pairs[:, 0]] = pairs[:, 1]
+        at_pair = np.full(n_target, np.inf, np.float32)
+        row_rank = np.zeros(n_source)
+        for block, values in self.blocks():
+            asked = np.flatnonzero(partner[block] >= 0)
+            value = values[asked, partner[block][asked]]
+            at_pair[partner[block][asked]] = value
+            row_rank[block.start + asked] = _average_rank(values[asked], value[:, None], axis=1)
+        better, equal = np.zeros(n_target), np.zeros(n_target)
+        for _, values in self.blocks():
+            better += (values > at_pair).sum(axis=0)
+            equal += (values == at_pair).sum(axis=0)
+        column_rank = 1 + better + (equal - 1) / 2
+        return row_rank[pairs[:, 0]], column_rank[pairs[:, 1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """Best column of each row and best row of each column, with their values."""
+
+    column_of_row: Rows
+    value_of_row: Dense
+    row_of_column: Rows
+    value_of_column: Dense
+
+
+def _average_rank(values: Dense, own: Dense, axis: int) -> Vector:
+    better = (values > own).sum(axis=axis, dtype=np.float64)
+    equal = (values == own).sum(axis=axis, dtype=np.float64)
+    rank: Vector = 1 + better + (equal - 1) / 2
+    return rank
+
+
+def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilon: float = EPSILON) -> Plan:
+    """Balance a kernel.
+
+    Parameters
+    ----------
+    first:
+        ``"rows"``: rows, then columns, so that columns end with sum 1 (the paper's P^{G_s G_t});
+        ``"columns"``: the other way round, which is Sinkhorn of the transposed matrix (P^{G_t G_s}).
+    epsilon:
+        Added to each sum before dividing by it, so that a column which no row wants stays near zero instead of
+        being blown up. The very first sum is of exp(c·s) itself, against which ε is nothing.
+    """
+    n_source, n_target = kernel.shape
+    u, v = np.ones(n_source), np.ones(n_target)
+    if first == "columns":
+        # Undo the row shift first: here it is columns of exp(c·S) itself that are summed.
+        u = np.exp(np.maximum(kernel.sharpness * (kernel.shift - kernel.shift.max()).astype(np.float64), -80.0))
+        v = 1.0 / np.maximum(_column_sums(kernel, u), _TINY)
+    for iteration in range(iterations):
+        exact = first == "rows" and iteration == 0
+        columns = np.zeros(n_target)
+        for block, values in kernel.blocks():
+            row_sum = values @ v.astype(np.float32)
+            u[block] = _rescaled(u[block], row_sum, 0.0 if exact else epsilon)
+            columns += u[block].astype(np.float32) @ values
+        if first == "rows" or iteration + 1 < iterations:
+            v = _rescaled(v, columns, epsilon)
+        u, v = _gauged(u, v)
+    return Plan(kernel, u, v, iterations)
+
+
+def _gauged(u: Vector, v: Vector) -> tuple[Vector, Vector]:
+    """The same plan with v around 1: on unbalanced sizes u and v drift apart by n_t/n_s with every iteration."""
+    positive = v[v > 0]
+    gauge = float(np.exp(np.log(positive).mean())) if len(positive) else 1.0
+    return u * gauge, v / gauge
+
+
+def _column_sums(kernel: Kernel, u: Vector) -> Vector:
+    columns = np.zeros(kernel.shape[1])
+    for block, values in kernel.blocks():
+        columns += u[block].astype(np.float32) @ values
+    return columns
+
+
+def _rescaled(scale: Vector, sums: NDArray[np.floating], epsilon: float) -> Vector:
+    """scale / (scale·sum + ε): divide a row of P̂ by its sum. A row of zeros stays zero."""
+    mass = scale * sums
+    return np.divide(scale, mass + epsilon, out=np.zeros_like(scale), where=mass + epsilon > _TINY)

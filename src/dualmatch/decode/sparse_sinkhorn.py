@@ -1,0 +1,120 @@
+"""Sinkhorn over sparse candidates with a constant background.
+
+The kernel is exp(c·s) on the candidates and 1 everywhere else: an entity with no good candidate spreads its mass over
+the whole other graph instead of being forced on the best of a bad list. Sums cost O(candidates):
+K v = E v + Σ v with E = exp(c·s) − 1 on the candidates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dualmatch.decode.sinkhorn import Best, Vector
+from dualmatch.similarity import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePlan:
+    """P̂ on the candidates; every other entry is the background u_i · v_j.
+
+    Attributes
+    ----------
+    similarity: (n_source, n_target) csr
+        Candidates; values of 0 and below are background.
+    entries: csr of the same pattern
+        P̂_ij = u_i · exp(c·s_ij) · v_j.
+    """
+
+    similarity: sparse.csr_array
+    entries: sparse.csr_array
+    u: Vector
+    v: Vector
+    sharpness: float
+    iterations: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.similarity.shape[0], self.similarity.shape[1]
+
+    def restricted(self, rows: Rows, columns: Rows) -> SparsePlan:
+        """The same Sinkhorn on some rows and columns of the candidates alone."""
+        return sparse_sinkhorn(sparse.csr_array(self.similarity[rows][:, columns]), self.sharpness, self.iterations)
+
+    def best(self) -> Best:
+        """The best candidate of each row and column (the first of equals); value 0 where there is none."""
+        by_row = _row_best(self.entries)
+        by_column = _row_best(sparse.csr_array(self.entries.T))
+        return Best(by_row[0], by_row[1], by_column[0], by_column[1])
+
+    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Vector, Vector]:
+        """Average rank of each pair in its row and in its column.
+
+        Candidates come first, by P̂; all that is no candidate is tied behind them at the background.
+        """
+        forward = _ranks_in_rows(self.entries, pairs[:, 0], pairs[:, 1])
+        backward = _ranks_in_rows(sparse.csr_array(self.entries.T), pairs[:, 1], pairs[:, 0])
+        return forward, backward
+
+
+def sparse_sinkhorn(similarity: sparse.csr_array, sharpness: float, iterations: int = 10) -> SparsePlan:
+    """Balance sparse candidates against a background of 1 (see the module's text).
+
+    Parameters
+    ----------
+    similarity: (n_source, n_target) csr
+        At most about 700 / sharpness, so that exp stays finite.
+    """
+    n_source, n_target = similarity.shape
+    similarity = sparse.csr_array(similarity, dtype=np.float64)
+    similarity.sort_indices()
+    excess = sparse.csr_array(
+        (np.expm1(sharpness * np.maximum(similarity.data, 0.0)), similarity.indices, similarity.indptr),
+        shape=similarity.shape,
+    )
+    excess_t = sparse.csr_array(excess.T)
+    u, v = np.ones(n_source), np.ones(n_target)
+    for _ in range(iterations):
+        u = 1.0 / (excess @ v + v.sum())
+        v = 1.0 / (excess_t @ u + u.sum())
+    row = np.repeat(np.arange(n_source), np.diff(excess.indptr))
+    data = u[row] * (1.0 + excess.data) * v[excess.indices]
+    entries = sparse.csr_array((data, excess.indices, excess.indptr), shape=excess.shape)
+    return SparsePlan(similarity, entries, u, v, sharpness, iterations)
+
+
+def _row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:
+    n_rows = entries.shape[0]
+    row = np.repeat(np.arange(n_rows), np.diff(entries.indptr))
+    order = np.lexsort((entries.indices, -entries.data, row))
+    first = (
+        order[np.searchsorted(row[order], np.arange(n_rows)).clip(max=max(len(row) - 1, 0))]
+        if len(row)
+        else np.zeros(0, np.intp)
+    )
+    index, value = np.zeros(n_rows, np.intp), np.zeros(n_rows, np.float32)
+    filled = np.diff(entries.indptr) > 0
+    if len(row):
+        index[filled] = entries.indices[first[filled]]
+        value[filled] = entries.data[first[filled]]
+    return index, value
+
+
+def _ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns: NDArray[np.integer]) -> Vector:
+    n_rows, n_columns = entries.shape
+    partner = np.full(n_rows, -1, np.int64)
+    partner[rows] = columns
+    row = np.repeat(np.arange(n_rows), np.diff(entries.indptr))
+    at_pair = entries.indices == partner[row]
+    own = np.full(n_rows, -np.inf)
+    own[row[at_pair]] = entries.data[at_pair]
+    better = np.bincount(row, entries.data > own[row], minlength=n_rows)
+    equal = np.bincount(row, entries.data == own[row], minlength=n_rows)
+    # The pair is no candidate: behind all candidates, tied with the rest of the other graph.
+    others = n_columns - np.diff(entries.indptr)
+    equal = np.where(np.isinf(own), others, equal)
+    rank: Vector = (1 + better + (equal - 1) / 2)[rows]
+    return rank

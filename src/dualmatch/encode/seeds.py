@@ -1,0 +1,41 @@
+"""Pseudo-seeds: pairs that choose each other when no labelled pair is given (the paper's bi-directional strategy)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.decode.sinkhorn import Best
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoSeeds:
+    """Mutual choices over all entities.
+
+    Attributes
+    ----------
+    pairs: (n, 2) int32
+    confidence: (n,) float64
+        The smaller of the two probabilities with which the entities choose each other.
+    """
+
+    pairs: NDArray[np.int32]
+    confidence: NDArray[np.float64]
+
+
+def mutual_best(forward: Best, backward: Best) -> PseudoSeeds:
+    """Pairs (i, j) with j the best of row i in `forward` and i the best of column j in `backward`.
+
+    `forward` comes from Sinkhorn of S^t and `backward` from Sinkhorn of its transpose, as the paper's Algorithm 1
+    (lines 6 to 8) has it. A row or column without any mass chooses nobody.
+    """
+    source = np.arange(len(forward.column_of_row))
+    target = forward.column_of_row
+    chosen = (
+        (backward.row_of_column[target] == source) & (forward.value_of_row > 0) & (backward.value_of_column[target] > 0)
+    )
+    pairs = np.stack([source[chosen], target[chosen]], axis=1).astype(np.int32)
+    confidence = np.minimum(forward.value_of_row[chosen], backward.value_of_column[target[chosen]])
+    return PseudoSeeds(pairs, np.clip(confidence.astype(np.float64), 0.0, 1.0))

@@ -1,0 +1,204 @@
+"""How right an alignment is: rankings under both protocols, abstention and calibration.
+
+`paper`: Sinkhorn on the square of the tested pairs alone, as published tables report. `open`: every tested source
+against all entities of the target graph, from the run's own plan; `open_reverse`: the other way round. Ties get their
+average rank, so that a rank of 1.5 is no hit at 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.alignment import Alignment, Pairs, SoftPlan
+
+CALIBRATION_BINS = 10
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Hits (percent) and mean reciprocal rank of some pairs."""
+
+    h1: float
+    h10: float
+    mrr: float
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """How right the emitted pairs are, and how right it is to leave the others without a match."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    no_match_precision: float | None
+    no_match_recall: float | None
+    emitted: int
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    low: float
+    high: float
+    pairs: int
+    confidence: float
+    precision: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether pairs of confidence c are right with frequency c.
+
+    Attributes
+    ----------
+    ece:
+        Expected calibration error over ten equal bins; None where nothing was emitted.
+    """
+
+    ece: float | None
+    bins: tuple[CalibrationBin, ...]
+
+
+@dataclass(frozen=True)
+class PairQuality:
+    """Count, precision and recall of some pairs against gold."""
+
+    count: int
+    precision: float | None
+    recall: float | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything BENCHMARK.md asks of an alignment but its cost."""
+
+    paper: Mapping[str, Ranking]
+    open: Mapping[str, Ranking]
+    open_reverse: Mapping[str, Ranking]
+    abstention: Abstention
+    calibration: Calibration
+    pseudo_seeds: PairQuality | None
+
+
+def evaluate(alignment: Alignment, gold: Pairs, groups: Mapping[str, Pairs] | None = None) -> Evaluation:
+    """Judge an alignment against known pairs.
+
+    Parameters
+    ----------
+    gold: (n, 2) rows
+        All known pairs, seeds among them; those that were seeds of the run are not tested.
+    groups:
+        Named subsets of gold to rank apart; each is cut down to the tested pairs.
+
+    Examples
+    --------
+    >>> from dualmatch import TemporalGraph, align, evaluate
+    >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")])
+    >>> evaluation = evaluate(align(graph, graph), np.array([[0, 0], [1, 1], [2, 2]]))
+    >>> evaluation.open["all"].h1, evaluation.abstention.f1
+    (100.0, 1.0)
+    """
+    tested = gold[~np.isin(gold[:, 0], alignment.pairs[alignment.is_seed, 0])]
+    sets = {"all": tested, **{name: common_pairs(pairs, tested) for name, pairs in (groups or {}).items()}}
+    forward, backward = alignment.plan.ranks(tested)
+    place = {(s, t): i for i, (s, t) in enumerate(tested.tolist())}
+    rows = {name: np.array([place[s, t] for s, t in pairs.tolist()], dtype=np.intp) for name, pairs in sets.items()}
+    found = ~alignment.is_seed
+    right = are_right(alignment.pairs[found], gold)
+    return Evaluation(
+        paper={name: paper_ranking(alignment.plan, pairs) for name, pairs in sets.items()},
+        open={name: ranking(forward[index]) for name, index in rows.items()},
+        open_reverse={name: ranking(backward[index]) for name, index in rows.items()},
+        abstention=abstention(alignment, gold, tested),
+        calibration=calibration(alignment.confidence[found], right),
+        pseudo_seeds=None if alignment.pseudo_seeds is None else pair_quality(alignment.pseudo_seeds, gold),
+    )
+
+
+def paper_ranking(plan: SoftPlan, pairs: Pairs) -> Ranking:
+    """The `paper` protocol: the square of the pairs' sources × their partners, balanced on its own."""
+    if not len(pairs):
+        return ranking(np.zeros(0))
+    square = plan.restricted(pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.intp))
+    diagonal = np.repeat(np.arange(len(pairs))[:, None], 2, axis=1)
+    return ranking(square.ranks(diagonal)[0])
+
+
+def ranking(ranks: NDArray[np.float64]) -> Ranking:
+    """Hits and MRR of average ranks.
+
+    >>> ranking(np.array([1.0, 1.5, 11.0])).h1  # a two-fold tie at the top is no hit
+    33.33333333333333
+    """
+    if not len(ranks):
+        return Ranking(0.0, 0.0, 0.0, 0)
+    return Ranking(
+        100 * float((ranks <= 1).mean()), 100 * float((ranks <= 10).mean()), float((1 / ranks).mean()), len(ranks)
+    )
+
+
+def abstention(alignment: Alignment, gold: Pairs, tested: Pairs) -> Abstention:
+    """Precision over emitted pairs, recall over tested pairs, both without seeds; and the same of "no match"."""
+    emitted = alignment.pairs[~alignment.is_seed]
+    right = int(are_right(emitted, gold).sum())
+    precision, recall = _share(right, len(emitted)), _share(right, len(tested))
+    left = alignment.unmatched
+    partnerless = np.setdiff1d(np.arange(alignment.source.n_entities), gold[:, 0])
+    rightly_left = len(np.intersect1d(left, partnerless))
+    return Abstention(
+        precision,
+        recall,
+        f1_score(precision, recall),
+        _share(rightly_left, len(left)),
+        _share(rightly_left, len(partnerless)),
+        len(emitted),
+    )
+
+
+def calibration(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
+    """Ten equal-width bins of confidence: mean confidence against share of right pairs, weighted by size."""
+    number = np.minimum((confidence * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
+    bins = []
+    for k in range(CALIBRATION_BINS):
+        inside = number == k
+        if inside.any():
+            low, high = k / CALIBRATION_BINS, (k + 1) / CALIBRATION_BINS
+            mean = float(confidence[inside].mean())
+            bins.append(CalibrationBin(low, high, int(inside.sum()), mean, float(right[inside].mean())))
+    total = sum(b.pairs for b in bins)
+    ece = sum(b.pairs * abs(b.confidence - b.precision) for b in bins) / total if total else None
+    return Calibration(ece, tuple(bins))
+
+
+def pair_quality(pairs: Pairs, gold: Pairs) -> PairQuality:
+    """How many pairs, how many of them in gold, and how much of gold they reach."""
+    right = int(are_right(pairs, gold).sum())
+    return PairQuality(len(pairs), _share(right, len(pairs)), _share(right, len(gold)))
+
+
+def are_right(pairs: Pairs, gold: Pairs) -> NDArray[np.bool_]:
+    """Which pairs stand in gold."""
+    return np.isin(_keys(pairs), _keys(gold))
+
+
+def common_pairs(pairs: Pairs, among: Pairs) -> Pairs:
+    """Those of `pairs` that stand in `among`, in their own order."""
+    return pairs[are_right(pairs, among)]
+
+
+def f1_score(precision: float | None, recall: float | None) -> float | None:
+    if not precision or not recall:
+        return None if precision is None or recall is None else 0.0
+    return 2 * precision * recall / (precision + recall)
+
+
+def _keys(pairs: Pairs) -> NDArray[np.int64]:
+    return (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1].astype(np.int64)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,178 @@
+"""The matrices of the paper: A^t (eq. time_adj), A (eq. rel_adj) and the propagation matrix of the temporal channel.
+
+All are float32 CSR with one row an entity. A^t has two parts side by side: a column for each interval in which the
+entity is head, then one for each in which it is tail. Intervals are shared by both graphs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN
+
+NO_INTERVAL = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Distinct (begin, end) of two graphs, half-known ones included; facts with neither end known have none.
+
+    Attributes
+    ----------
+    source, target: (n_facts,) int64
+        Interval number of each fact, `NO_INTERVAL` for facts without time.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    count: int
+
+
+def shared_intervals(source: TemporalGraph, target: TemporalGraph) -> Intervals:
+    """Number the distinct intervals of both graphs together."""
+    keys = [_interval_keys(graph) for graph in (source, target)]
+    dated = [key != _interval_key(UNKNOWN, UNKNOWN) for key in keys]
+    distinct = np.unique(np.concatenate([key[known] for key, known in zip(keys, dated, strict=True)]))
+    numbers = [
+        np.where(known, np.searchsorted(distinct, key), NO_INTERVAL) for key, known in zip(keys, dated, strict=True)
+    ]
+    return Intervals(numbers[0], numbers[1], len(distinct))
+
+
+def _interval_keys(graph: TemporalGraph) -> NDArray[np.int64]:
+    return (graph.begin.astype(np.int64) << 32) + (graph.end.astype(np.int64) - UNKNOWN)
+
+
+def _interval_key(begin: int, end: int) -> int:
+    return (begin << 32) + (end - UNKNOWN)
+
+
+def time_counts(
+    graph: TemporalGraph, interval: NDArray[np.int64], n_intervals: int, tails: bool = True
+) -> sparse.csr_array:
+    """|Q_et|: how many facts of entity e carry interval t; a repeated fact counts again.
+
+    Parameters
+    ----------
+    interval: (n_facts,) int64
+        From `shared_intervals`.
+    tails:
+        Also count the facts in which the entity is tail, in columns of their own.
+
+    Returns
+    -------
+    (n_entities, 2 * n_intervals) csr, or (n_entities, n_intervals) without tails
+    """
+    dated = interval != NO_INTERVAL
+    rows, columns = [graph.head[dated]], [interval[dated]]
+    if tails:
+        rows.append(graph.tail[dated])
+        columns.append(interval[dated] + n_intervals)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    shape = (graph.n_entities, n_intervals * (2 if tails else 1))
+    counts = sparse.coo_array((np.ones(len(row), dtype=np.float32), (row, column)), shape=shape).tocsr()
+    counts.sum_duplicates()
+    return counts
+
+
+def time_adjacency(counts: sparse.csr_array, zero_counts: bool = False) -> sparse.csr_array:
+    """A^t (eq. time_adj): softmax of each row of counts, both parts together.
+
+    Parameters
+    ----------
+    zero_counts:
+        Whether an interval without a fact enters with exp(0) = 1, as the equation is printed (every entry is then
+        stored: small graphs only), or not at all, as in the program behind the published figures.
+    """
+    if zero_counts:
+        dense = counts.toarray().astype(np.float64)
+        weights = np.exp(dense - dense.max(axis=1, keepdims=True))
+        return sparse.csr_array((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
+    row = _row_numbers(counts)
+    # exp of a count overflows at 89: the largest of the row is taken out first, which the softmax does not notice.
+    largest = np.zeros(counts.shape[0], dtype=np.float32)
+    np.maximum.at(largest, row, counts.data)
+    weights = np.exp((counts.data - largest[row]).astype(np.float64))
+    total = np.bincount(row, weights, minlength=counts.shape[0])
+    return sparse.csr_array(
+        ((weights / total[row]).astype(np.float32), counts.indices, counts.indptr), shape=counts.shape
+    )
+
+
+def relation_weights(graphs: tuple[TemporalGraph, ...], inverses: bool = True) -> tuple[list[NDArray[np.float64]], int]:
+    """ln(N / N_r) of each relation of each graph, and N: distinct (h, r, t) of all graphs (twice, with inverses)."""
+    counts = [np.bincount(distinct_triples(graph)[:, 1], minlength=graph.n_relations) for graph in graphs]
+    total = int(sum(count.sum() for count in counts)) * (2 if inverses else 1)
+    return [np.log(total / np.maximum(count, 1)) for count in counts], total
+
+
+def distinct_triples(graph: TemporalGraph) -> NDArray[np.int64]:
+    """(n, 3) int64: head, relation, tail, each combination once, sorted."""
+    key = (graph.head.astype(np.int64) * graph.n_relations + graph.relation) * graph.n_entities + graph.tail
+    key = np.unique(key)
+    rest, tail = np.divmod(key, graph.n_entities)
+    head, relation = np.divmod(rest, graph.n_relations)
+    return np.stack([head, relation, tail], axis=1)
+
+
+def propagation_matrices(source: TemporalGraph, target: TemporalGraph) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """What carries temporal features to neighbours: ln(N/N_r) summed over the relations between i and j.
+
+    Relations count both ways (an inverse relation is a relation of its own), over the distinct triples of both
+    graphs; the diagonal is ln(N / (|E_s| + |E_t|)), clipped at 0. Rows are not normalised: the encoder does that
+    after each hop.
+    """
+    weights, total = relation_weights((source, target))
+    loop = max(0.0, float(np.log(total / (source.n_entities + target.n_entities))))
+    matrices = []
+    for graph, weight in zip((source, target), weights, strict=True):
+        edges = _weighted_edges(graph, weight, inverses=True)
+        matrices.append(
+            sparse.csr_array(edges + sparse.diags_array(np.full(graph.n_entities, loop, np.float32)), dtype=np.float32)
+        )
+    return matrices[0], matrices[1]
+
+
+def relational_adjacency(graph: TemporalGraph, inverses: bool = True) -> sparse.csr_array:
+    """A (eq. rel_adj): ln(|Q|/|Q_r|) summed over the relations from i to j, rows divided by their sums; no loops."""
+    (weight,), _ = relation_weights((graph,), inverses)
+    if not weight.any():  # a single relation tells nothing apart: ln 1 = 0 everywhere, so count it as 1
+        weight = np.ones_like(weight)
+    edges = _weighted_edges(graph, weight, inverses)
+    edges.setdiag(0.0)
+    edges.eliminate_zeros()
+    total = np.asarray(edges.sum(axis=1)).ravel()
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ edges, dtype=np.float32)
+
+
+def l2_rows(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Each row divided by its Euclidean norm; empty rows stay empty."""
+    row = _row_numbers(matrix)
+    norm = np.sqrt(np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0]))
+    data = matrix.data / np.where(norm > 0, norm, 1.0)[row]
+    return sparse.csr_array((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _weighted_edges(graph: TemporalGraph, weight: NDArray[np.float64], inverses: bool) -> sparse.csr_array:
+    triples = distinct_triples(graph)
+    head, relation, tail = triples.T
+    if inverses:
+        head, relation, tail = (
+            np.concatenate([head, tail]),
+            np.concatenate([relation, relation]),
+            np.concatenate([tail, head]),
+        )
+    shape = (graph.n_entities, graph.n_entities)
+    edges = sparse.coo_array((weight[relation], (head, tail)), shape=shape).tocsr()
+    edges.sum_duplicates()
+    return edges
+
+
+def _row_numbers(matrix: sparse.csr_array) -> NDArray[np.intp]:
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -1,0 +1,178 @@
+"""What a temporal knowledge graph is: columns of facts, and names at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.errors import InputError
+from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date, parse_date
+
+Column = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class GraphStatistics:
+    """Counts that describe a graph at a glance."""
+
+    entities: int
+    isolated_entities: int
+    relations: int
+    facts: int
+    repeated_facts: int
+    dated_facts: int
+    half_dated_facts: int
+    reversed_intervals: int
+    distinct_times: int
+    distinct_intervals: int
+    first_time: int
+    last_time: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TemporalGraph:
+    """Facts (head, relation, tail, [begin, end]) as int32 columns, one row a fact.
+
+    Parameters
+    ----------
+    head, relation, tail:
+        Row numbers into `entities` and `relations`.
+    begin, end:
+        Time codes (`dualmatch.graph.times`), `UNKNOWN` where not known. A point in time has begin = end; a fact
+        without time has neither.
+    entities, relations:
+        The names users know. Entities that occur in no fact are allowed.
+    name:
+        What to call the graph in messages.
+    opaque_times:
+        True when times are bare ids without a calendar.
+
+    Examples
+    --------
+    >>> graph = TemporalGraph.from_facts([("Ada", "lived in", "London", "1835", "1852")])
+    >>> graph.n_facts, graph.entities
+    (1, ('Ada', 'London'))
+    """
+
+    head: Column
+    relation: Column
+    tail: Column
+    begin: Column
+    end: Column
+    entities: tuple[str, ...]
+    relations: tuple[str, ...]
+    name: str = field(default="graph", kw_only=True)
+    opaque_times: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for column in ("head", "relation", "tail", "begin", "end"):
+            values = np.ascontiguousarray(getattr(self, column), dtype=np.int32)
+            values.flags.writeable = False
+            object.__setattr__(self, column, values)
+        if len({len(getattr(self, f.name)) for f in fields(self)[:5]}) != 1:
+            raise InputError(f"{self.name}: the fact columns differ in length")
+        for column, size in (
+            ("head", len(self.entities)),
+            ("tail", len(self.entities)),
+            ("relation", len(self.relations)),
+        ):
+            values = getattr(self, column)
+            if len(values) and (values.min() < 0 or values.max() >= size):
+                raise InputError(f"{self.name}: column {column} holds a number outside 0…{size - 1}")
+
+    @classmethod
+    def from_facts(cls, facts: Iterable[Sequence[str]], name: str = "graph") -> Self:
+        """Build a graph from plain tuples of 3 (no time), 4 (a point) or 5 (begin, end) texts."""
+        entities: dict[str, int] = {}
+        relations: dict[str, int] = {}
+        rows: list[tuple[int, int, int, int, int]] = []
+        for number, fact in enumerate(facts, start=1):
+            if not 3 <= len(fact) <= 5:
+                raise InputError(
+                    f"{name}: fact {number} has {len(fact)} parts; give (head, relation, tail[, begin[, end]])"
+                )
+            try:
+                begin = parse_date(str(fact[3])) if len(fact) > 3 else UNKNOWN
+                end = parse_date(str(fact[4])) if len(fact) > 4 else begin
+            except ValueError as error:
+                raise InputError(f"{name}: fact {number}: {error}") from None
+            head = entities.setdefault(str(fact[0]), len(entities))
+            relation = relations.setdefault(str(fact[1]), len(relations))
+            tail = entities.setdefault(str(fact[2]), len(entities))
+            rows.append((head, relation, tail, begin, end))
+        head_, relation_, tail_, begin_, end_ = np.array(rows, dtype=np.int32).reshape(-1, 5).T
+        return cls(head_, relation_, tail_, begin_, end_, tuple(entities), tuple(relations), name=name)
+
+    @property
+    def n_entities(self) -> int:
+        return len(self.entities)
+
+    @property
+    def n_relations(self) -> int:
+        return len(self.relations)
+
+    @property
+    def n_facts(self) -> int:
+        return len(self.head)
+
+    @property
+    def has_times(self) -> bool:
+        """Whether any fact has at least one known end."""
+        return bool(((self.begin != UNKNOWN) | (self.end != UNKNOWN)).any())
+
+    @cached_property
+    def entity_rows(self) -> dict[str, int]:
+        """Row number of each entity name."""
+        return {name: row for row, name in enumerate(self.entities)}
+
+    @cached_property
+    def statistics(self) -> GraphStatistics:
+        known_begin, known_end = self.begin != UNKNOWN, self.end != UNKNOWN
+        times = np.unique(np.concatenate([self.begin[known_begin], self.end[known_end]]))
+        dated = known_begin | known_end
+        return GraphStatistics(
+            entities=self.n_entities,
+            isolated_entities=self.n_entities - len(np.unique(np.concatenate([self.head, self.tail]))),
+            relations=self.n_relations,
+            facts=self.n_facts,
+            repeated_facts=self.n_facts - _distinct_rows(self.head, self.relation, self.tail, self.begin, self.end),
+            dated_facts=int(dated.sum()),
+            half_dated_facts=int((known_begin ^ known_end).sum()),
+            reversed_intervals=self.reversed_intervals,
+            distinct_times=len(times),
+            distinct_intervals=_distinct_rows(self.begin[dated], self.end[dated]),
+            first_time=int(times[0]) if len(times) else UNKNOWN,
+            last_time=int(times[-1]) if len(times) else UNKNOWN,
+        )
+
+    @property
+    def reversed_intervals(self) -> int:
+        """How many facts end before they begin; ids without a calendar have no order."""
+        return 0 if self.opaque_times else int(ends_before_begin(self.begin, self.end).sum())
+
+    def __repr__(self) -> str:
+        s = self.statistics
+        show = str if self.opaque_times else format_date
+        span = f"{show(s.first_time)} … {show(s.last_time)}" if s.distinct_times else "none"
+        share = s.dated_facts / s.facts if s.facts else 0.0
+        return (
+            f"TemporalGraph({self.name!r}: {s.entities:,} entities ({s.isolated_entities:,} in no fact), "
+            f"{s.relations:,} relations, {s.facts:,} facts ({share:.0%} dated), "
+            f"{s.distinct_times:,} times in {s.distinct_intervals:,} intervals, {span})"
+        )
+
+
+def _distinct_rows(*columns: Column) -> int:
+    """How many distinct rows the columns have: sorted, a row is new where any column differs from the row before."""
+    if not len(columns[0]):
+        return 0
+    order = np.lexsort(columns)
+    new = np.zeros(len(order) - 1, dtype=bool)
+    for column in columns:
+        new |= np.diff(column[order]) != 0
+    return 1 + int(new.sum())

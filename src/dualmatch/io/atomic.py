@@ -1,0 +1,47 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dualmatch.errors import OutputError
+
+
+def check_writable(path: Path, force: bool) -> None:
+    """Refuse early what writing would refuse late: a file that exists, a folder that does not."""
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder; give the name of a file")
+    if path.exists() and not force:
+        raise OutputError(f"{path}: exists already; choose another name or add --force to replace it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path.parent}: no such folder; make it first")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary name in the same folder; put it in the place of `path` once all is written and synced.
+
+    Whatever goes wrong in between, Ctrl-C included, `path` stays as it was and the temporary file goes.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); nothing was changed") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

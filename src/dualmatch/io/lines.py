@@ -1,0 +1,70 @@
+"""Tab-separated text as polars columns, with the line number of every row kept for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from dualmatch.errors import InputError, Problem, input_error
+
+LINE = "line"
+
+
+def read_lines(path: Path) -> pl.DataFrame:
+    """The non-blank lines of a UTF-8 file: columns ``line`` (from 1) and ``text`` (without CR)."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path and the folder's layout") from None
+    except (IsADirectoryError, PermissionError) as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: not UTF-8 text; convert the file to UTF-8") from None
+    lines = pl.select(pl.lit(text).str.split("\n").alias("text")).explode("text")
+    return (
+        lines.with_row_index(LINE, offset=1)
+        .with_columns(pl.col("text").str.strip_suffix("\r"))
+        .filter(pl.col("text").str.strip_chars() != "")
+    )
+
+
+def read_fields(path: Path, names: Sequence[str], required: int, meaning: str) -> pl.DataFrame:
+    """Split the lines of a file at tabs into text columns `names`; fields not given are null.
+
+    Lines with fewer than `required` or more than ``len(names)`` fields end in an `InputError`.
+    """
+    lines = read_lines(path)
+    count = pl.col("text").str.count_matches("\t", literal=True) + 1
+    wrong = lines.filter((count < required) | (count > len(names))).with_columns(count.alias("count"))
+    if wrong.height:
+        width = str(required) if required == len(names) else f"{required} to {len(names)}"
+        problems = [
+            Problem(
+                path,
+                line,
+                f"{found} tab-separated column{'s' * (found != 1)}; {meaning} has {width}: {', '.join(names)}",
+            )
+            for line, found in wrong.head(5).select(LINE, "count").iter_rows()
+        ]
+        raise input_error(problems, wrong.height)
+    fields = pl.col("text").str.split_exact("\t", len(names) - 1).struct.rename_fields(list(names))
+    return lines.select(LINE, fields.alias("fields")).unnest("fields")
+
+
+def as_ids(table: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:
+    """Turn text columns into whole numbers; letters where an id belongs end in an `InputError`."""
+    numbers = table.with_columns(pl.col(name).str.strip_chars().cast(pl.Int64, strict=False) for name in columns)
+    for name in columns:
+        wrong = table.filter(table[name].is_not_null() & numbers[name].is_null())
+        if wrong.height:
+            rows = wrong.head(5).select(LINE, name).iter_rows()
+            problems = [
+                Problem(path, line, f"{value!r} is no {name} id; ids are whole numbers") for line, value in rows
+            ]
+            raise input_error(problems, wrong.height)
+    return numbers

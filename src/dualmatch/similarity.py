@@ -1,0 +1,151 @@
+"""What a channel gives: how alike each source entity is to each target entity, a block of rows at a time.
+
+Nothing here holds |E_s| × |E_t| numbers unless told that they fit (`hold`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Rows = NDArray[np.intp]
+Dense = NDArray[np.float32]
+
+BLOCK_BYTES: Final = 64 * 2**20
+# One multiply-add of a sparse product costs about as much as 300 of a dense float32 one (scipy against BLAS).
+SPARSE_COST: Final = 300
+
+
+class Similarity(Protocol):
+    """A matrix of similarities that is asked for by rows."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def rows(self, index: Rows) -> Dense:
+        """The similarities of some source rows to every target: (len(index), n_target), free to overwrite."""
+        ...
+
+
+def row_blocks(shape: tuple[int, int], block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Cut the rows of a matrix into slices of at most `block_bytes` of float32 (one row at least)."""
+    height = max(1, block_bytes // (4 * max(1, shape[1])))
+    for start in range(0, shape[0], height):
+        yield slice(start, min(start + height, shape[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSimilarity:
+    """S = X_s X_tᵀ, with columns common on both sides held dense (BLAS) and the rest sparse.
+
+    Attributes
+    ----------
+    dense_source, dense_target: (n, k) float32
+    sparse_source, sparse_target: (n, m) csr, or None where there is nothing sparse
+    """
+
+    dense_source: Dense
+    dense_target: Dense
+    sparse_source: sparse.csr_array | None = None
+    sparse_target_t: sparse.csr_array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.dense_source.shape[0], self.dense_target.shape[0]
+
+    def rows(self, index: Rows) -> Dense:
+        block: Dense = self.dense_source[index] @ self.dense_target.T
+        if self.sparse_source is not None:
+            block += (self.sparse_source[index] @ self.sparse_target_t).toarray()
+        return block
+
+
+def factor_similarity(
+    source: Sequence[Dense | sparse.csr_array], target: Sequence[Dense | sparse.csr_array], dense_bytes: int
+) -> FactorSimilarity:
+    """The mean over parts of X_s X_tᵀ, each part (n, columns) dense or csr.
+
+    A column that is non-zero in d_s source and d_t target rows costs d_s·d_t sparse multiply-adds or n_s·n_t dense
+    ones; whatever is cheaper goes dense, the costliest first, while the dense columns fit into `dense_bytes`.
+    """
+    n_source, n_target = source[0].shape[0], target[0].shape[0]
+    scale = np.float32(1 / np.sqrt(len(source)))
+    room = dense_bytes // (4 * (n_source + n_target))
+    dense: tuple[list[Dense], list[Dense]] = ([], [])
+    rest: tuple[list[sparse.csr_array], list[sparse.csr_array]] = ([], [])
+    for part_source, part_target in zip(source, target, strict=True):
+        work = _column_counts(part_source) * _column_counts(part_target)
+        costly = np.flatnonzero(work * SPARSE_COST > float(n_source) * n_target)
+        costly = np.sort(costly[np.argsort(-work[costly], kind="stable")][:room])
+        room -= len(costly)
+        cheap = np.setdiff1d(np.flatnonzero(work), costly)
+        for side, part in enumerate((part_source, part_target)):
+            dense[side].append(_as_dense(part[:, costly]) * scale)
+            rest[side].append(sparse.csr_array(part[:, cheap], dtype=np.float32) * scale)
+    sparse_source, sparse_target = (sparse.hstack(parts, format="csr") for parts in rest)
+    has_rest = sparse_source.nnz > 0 and sparse_target.nnz > 0
+    return FactorSimilarity(
+        np.hstack(dense[0]),
+        np.hstack(dense[1]),
+        sparse_source if has_rest else None,
+        sparse.csr_array(sparse_target.T) if has_rest else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSimilarity:
+    """A similarity whose numbers are all in memory."""
+
+    values: Dense
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    def rows(self, index: Rows) -> Dense:
+        return self.values[index]
+
+
+def hold(similarity: Similarity, memory_limit: int) -> Similarity:
+    """Compute a similarity once and keep it, if its numbers fit into `memory_limit` bytes; else leave it as it is."""
+    n_source, n_target = similarity.shape
+    if 4 * n_source * n_target > memory_limit:
+        return similarity
+    values = np.empty((n_source, n_target), dtype=np.float32)
+    for block in row_blocks(similarity.shape):
+        values[block] = similarity.rows(np.arange(block.start, block.stop))
+    return HeldSimilarity(values)
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedSimilarity:
+    """Some rows and columns of a similarity, in the order given."""
+
+    whole: Similarity
+    row_index: Rows
+    column_index: Rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.row_index), len(self.column_index)
+
+    def rows(self, index: Rows) -> Dense:
+        return np.ascontiguousarray(self.whole.rows(self.row_index[index])[:, self.column_index])
+
+
+def _column_counts(part: Dense | sparse.csr_array) -> NDArray[np.float64]:
+    counts: NDArray[np.float64]
+    if isinstance(part, np.ndarray):
+        counts = np.count_nonzero(part, axis=0).astype(np.float64)
+    else:
+        counts = np.bincount(part.indices, minlength=part.shape[1]).astype(np.float64)
+    return counts
+
+
+def _as_dense(part: Dense | sparse.csr_array) -> Dense:
+    return part.astype(np.float32) if isinstance(part, np.ndarray) else part.toarray().astype(np.float32)

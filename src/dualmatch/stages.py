@@ -1,0 +1,41 @@
+"""Which stage a run is in, how far it is, and how long each stage took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Progress = Callable[[str, int, int], None]
+"""Called with the stage's name, the steps done and the steps in all (0 where not known)."""
+
+
+class Stages:
+    """Times named stages and reports progress; a stage entered twice adds up.
+
+    >>> stages = Stages()
+    >>> with stages("temporal"):
+    ...     stages.step(1, 3)
+    >>> list(stages.seconds)
+    ['temporal']
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._current = ""
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        self._current = name
+        self.step(0, 0)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def step(self, done: int, total: int) -> None:
+        """Say how far the current stage is."""
+        if self._progress is not None:
+            self._progress(self._current, done, total)
