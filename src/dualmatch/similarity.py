@@ -123,6 +123,27 @@ def hold(similarity: Similarity, memory_limit: int) -> Similarity:
 
 
 @dataclass(frozen=True, eq=False)
+class WeightedSimilarity:
+    """Σ w_c S_c over channels, computed as rows are asked for."""
+
+    channels: tuple[tuple[float, Similarity], ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.channels[0][1].shape
+
+    def rows(self, index: Rows) -> Dense:
+        total: Dense | None = None
+        for weight, channel in self.channels:
+            if weight == 0 and len(self.channels) > 1:
+                continue
+            part = channel.rows(index)
+            part *= np.float32(weight)
+            total = part if total is None else np.add(total, part, out=total)
+        return total if total is not None else np.zeros((len(index), self.shape[1]), dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False)
 class RestrictedSimilarity:
     """Some rows and columns of a similarity, in the order given."""
 

@@ -53,11 +53,20 @@ class Kernel:
         return _exponentiate(values, self.shift[block], self.sharpness)
 
 
-def kernel_of(similarity: Similarity, sharpness: float, memory_limit: int) -> Kernel:
-    """Build the kernel, kept whole where it takes at most `memory_limit` bytes."""
+def kernel_of(similarity: Similarity, sharpness: float, memory_limit: int, room: Dense | None = None) -> Kernel:
+    """Build the kernel, kept whole where it takes at most `memory_limit` bytes.
+
+    Parameters
+    ----------
+    room: (n_source, n_target) float32
+        Memory to write into instead of fresh pages, which cost more than the arithmetic. A kernel that was kept there
+        before is gone.
+    """
     n_source, n_target = similarity.shape
     shift = np.empty(n_source, dtype=np.float32)
-    kept = np.empty((n_source, n_target), dtype=np.float32) if 4 * n_source * n_target <= memory_limit else None
+    kept = room
+    if kept is None and 4 * n_source * n_target <= memory_limit:
+        kept = np.empty((n_source, n_target), dtype=np.float32)
     for block in row_blocks(similarity.shape):
         values = similarity.rows(np.arange(block.start, block.stop))
         shift[block] = values.max(axis=1)
@@ -91,7 +100,8 @@ class Plan:
     def restricted(self, rows: Rows, columns: Rows) -> Plan:
         """The same Sinkhorn on some rows and columns of the similarity alone."""
         part = RestrictedSimilarity(self.kernel.similarity, rows, columns)
-        return sinkhorn(kernel_of(part, self.kernel.sharpness, self.kernel.memory_limit), self.iterations)
+        kernel = kernel_of(part, self.kernel.sharpness, self.kernel.memory_limit)
+        return sinkhorn(kernel, self.iterations) if self.iterations else unbalanced(kernel)
 
     def blocks(self) -> Iterator[tuple[slice, Dense]]:
         """Row slices with their part of P̂."""
@@ -157,6 +167,12 @@ def _average_rank(values: Dense, own: Dense, axis: int) -> Vector:
     return rank
 
 
+def unbalanced(kernel: Kernel) -> Plan:
+    """The kernel itself as a plan, without any Sinkhorn: ranks and choices are those of the similarity."""
+    u = np.exp(np.maximum(kernel.sharpness * (kernel.shift - kernel.shift.max()).astype(np.float64), -80.0))
+    return Plan(kernel, u, np.ones(kernel.shape[1]), iterations=0)
+
+
 def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilon: float = EPSILON) -> Plan:
     """Balance a kernel.
 
@@ -173,7 +189,7 @@ def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilo
     u, v = np.ones(n_source), np.ones(n_target)
     if first == "columns":
         # Undo the row shift first: here it is columns of exp(c·S) itself that are summed.
-        u = np.exp(np.maximum(kernel.sharpness * (kernel.shift - kernel.shift.max()).astype(np.float64), -80.0))
+        u = unbalanced(kernel).u
         v = 1.0 / np.maximum(_column_sums(kernel, u), _TINY)
     for iteration in range(iterations):
         exact = first == "rows" and iteration == 0
