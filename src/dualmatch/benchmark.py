@@ -74,12 +74,15 @@ def benchmark(
     with stages("read"):
         data = read_folder(folder)
         supervision, reference = data.read_pairs(folder / "sup_pairs"), data.read_pairs(folder / "ref_pairs")
+        gold = _gold(supervision, reference, data)
         seeds = _seeds(supervision, setting, seed_pairs, folder)
+        if len(seeds) == len(gold):
+            raise InputError(f"{folder / 'ref_pairs'}: no pair is left to test; add true pairs or lower --seed-pairs")
         groups = {name: data.read_pairs(_find(path, folder)) for name, path in (group_files or {}).items()}
     alignment = align(data.source, data.target, seeds if len(seeds) else None, config=config, progress=progress)
     total, peak = time.perf_counter() - start, peak_mb()
     unit += unit_seconds()
-    evaluation = evaluate(alignment, _gold(supervision, reference, data), groups)
+    evaluation = evaluate(alignment, gold, groups)
     seconds = _seconds({**stages.seconds, **alignment.seconds}, total)
     report = {
         "method": config.method,
@@ -99,6 +102,8 @@ def benchmark(
 def _seeds(supervision: Pairs, setting: Setting, seed_pairs: int | None, folder: Path) -> Pairs:
     if setting == "unsupervised":
         return supervision[:0]
+    if not len(supervision):
+        raise InputError(f"{folder / 'sup_pairs'}: no pairs; a supervised run needs seeds, so add some there")
     if seed_pairs is not None and not 0 < seed_pairs <= len(supervision):
         raise InputError(
             f"{folder / 'sup_pairs'}: holds {len(supervision)} pairs; --seed-pairs must lie between 1 and that"
@@ -111,13 +116,15 @@ def _find(path: Path, folder: Path) -> Path:
 
 
 def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
-    gold = np.concatenate([supervision, reference])
-    for side, column in (("source", gold[:, 0]), ("target", gold[:, 1])):
-        if len(np.unique(column)) < len(column):
+    """All true pairs; `read_pairs` has made sure that each file for itself is 1-to-1."""
+    for side, graph, column in (("source", data.source, 0), ("target", data.target, 1)):
+        both = np.intersect1d(supervision[:, column], reference[:, column])
+        if len(both):
             raise InputError(
-                f"{data.path}: a {side} entity stands in sup_pairs and in ref_pairs; gold pairs are 1-to-1"
+                f"{data.path / 'ref_pairs'}: {side} entity {graph.entities[both[0]]} stands in sup_pairs too; "
+                "gold pairs are 1-to-1, so take it out of one of them"
             )
-    return gold
+    return np.concatenate([supervision, reference])
 
 
 def _accuracy(evaluation: Evaluation) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from dualmatch.errors import ConfigError
 from dualmatch.memory import default_limit
@@ -16,6 +16,13 @@ DEFAULT_METHOD: Method = "temporal"
 class Config(BaseModel):
     """Options of `dualmatch.align`; the defaults are those behind the published figures.
 
+    Raises
+    ------
+    ConfigError
+        One line for each option that is wrong.
+
+    Examples
+    --------
     >>> Config(hops=1).hops
     1
     """
@@ -40,13 +47,18 @@ class Config(BaseModel):
     )
     sinkhorn_iterations: int = Field(default=10, ge=1, le=1000, description="rows, then columns, this many times")
 
+    @model_validator(mode="wrap")
     @classmethod
-    def checked(cls, **options: object) -> Self:
-        """Build a config; everything that is wrong comes back in one `ConfigError`."""
+    def _all_problems_at_once(cls, options: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
-            return cls.model_validate(options)
+            return handler(options)
         except ValidationError as error:
             raise ConfigError(options_in_words(error)) from None
+
+    @classmethod
+    def checked(cls, **options: object) -> Self:
+        """A config from options whose types are not known yet, such as those of a command line."""
+        return cls.model_validate(options)
 
 
 def options_in_words(error: ValidationError) -> str:

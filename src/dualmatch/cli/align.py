@@ -49,7 +49,5 @@ def align_command(
         alignment = align(data.source, data.target, seeds, config=config, progress=progress)
         write_links(alignment.links(), output)
     if not quiet:
-        console.out.print(f"{len(alignment.pairs):,} links written to {output}", markup=False)
-        console.out.print(
-            f"{len(alignment.unmatched):,} of {data.source.n_entities:,} source entities have no match", markup=False
-        )
+        console.say(f"{len(alignment.pairs):,} links written to {output}")
+        console.say(f"{len(alignment.unmatched):,} of {data.source.n_entities:,} source entities have no match")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +54,12 @@ def benchmark_command(
     to_file = Path(json_path) if json_path not in (None, "-") else None
     if to_file is not None:
         check_writable(to_file, force)
+    group_files = _group_files(groups)
     with console.progress_shown(quiet) as progress:
-        report = benchmark(folder, config, setting, seed_pairs, dict(map(_group, groups)), progress).report
+        report = benchmark(folder, config, setting, seed_pairs, group_files, progress).report
     text = json.dumps(report, indent=1) + "\n"
     if json_path == "-":
-        sys.stdout.write(text)
+        click.echo(text, nl=False)
         return
     if to_file is not None:
         with replacing(to_file) as temporary:
@@ -67,13 +67,18 @@ def benchmark_command(
     if not quiet:
         console.out.print(ranking_table(report["protocols"]))
         console.out.print(links_table(report["abstention"], report["calibration"]["ece"]))
-        console.out.print(cost_line(report))
+        console.say(cost_line(report))
 
 
-def _group(text: str) -> tuple[str, Path]:
-    name, equals, path = text.partition("=")
-    if not (name and equals and path):
-        raise click.BadParameter(f"{text!r}: write NAME=FILE", param_hint="--group")
-    if name == "all":
-        raise click.BadParameter("'all' is taken: it names all tested pairs", param_hint="--group")
-    return name, Path(path)
+def _group_files(groups: tuple[str, ...]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for text in groups:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise click.BadParameter(f"{text!r}: write NAME=FILE", param_hint="--group")
+        if name == "all":
+            raise click.BadParameter("'all' is taken: it names all tested pairs", param_hint="--group")
+        if name in files:
+            raise click.BadParameter(f"{name!r} is given twice; give each group its own name", param_hint="--group")
+        files[name] = Path(path)
+    return files

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dualmatch.stages import Progress as ProgressCallback
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# No emoji: rich would print "triples_1:100: …" with a picture in the place of the line number.
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 STAGE_WORDS = {
     "read": "reading the graphs",
@@ -24,11 +24,27 @@ STAGE_WORDS = {
 }
 
 
-def set_up_logging(verbosity: int, quiet: bool) -> None:
-    """Warnings by default, everything with -v, errors only with --quiet."""
-    level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
-    handler = RichHandler(console=err, show_time=False, show_path=False, show_level=True, markup=False)
-    logging.basicConfig(level=level, format="%(message)s", handlers=[handler], force=True)
+def set_up_logging(verbosity: int) -> None:
+    """Warnings by default, everything with -v."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
+    logging.basicConfig(level=level, format="%(message)s", handlers=[LineHandler()], force=True)
+
+
+def silence() -> None:
+    """Only errors from here on."""
+    logging.getLogger().setLevel(logging.ERROR)
+
+
+class LineHandler(logging.Handler):
+    """One line a record on standard error, above the progress bar where there is one, never wrapped."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        err.print(f"{record.levelname.lower()}: {self.format(record)}", markup=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """One line on standard output: as it is, never wrapped."""
+    out.print(text, markup=False, soft_wrap=True)
 
 
 @contextmanager

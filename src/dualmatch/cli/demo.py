@@ -20,19 +20,24 @@ def demo_command(output: Path, quiet: bool) -> None:
 
     One history of 1,500 people and places is seen by two observers with their own vocabularies; some dates are wrong,
     missing or known only to the year, and one entity in ten is known to one observer only. No seed pair is given.
+
+    \b
+    Examples:
+      dualmatch demo
+      dualmatch demo -o look-here
     """
     with console.progress_shown(quiet) as progress:
         result = run_demo(output, progress)
     if quiet:
         return
     report = result.report
-    console.out.print(f"[bold]The two graphs[/bold] (in {result.world})")
+    console.say(f"The two graphs (in {result.world})")
     for graph in (result.alignment.source, result.alignment.target):
-        console.out.print(f"  {graph!r}", markup=False)
+        console.say(f"  {graph!r}")
     console.out.print(ranking_table(report["protocols"]))
     console.out.print(links_table(report["abstention"], report["calibration"]["ece"]))
-    console.out.print(f"[bold]Links[/bold]: {result.links} (source, target, confidence); the first of them:")
+    console.say(f"Links: {result.links} (source, target, confidence); the first of them:")
     for source, target, confidence in result.alignment.links()[:5]:
-        console.out.print(f"  {source}\t{target}\t{confidence:.3f}", markup=False)
-    console.out.print(f"Report: {result.summary}; figures as JSON: {result.metrics}", markup=False)
-    console.out.print(f"It took {cost_line(report)}.", markup=False)
+        console.say(f"  {source}\t{target}\t{confidence:.3f}")
+    console.say(f"Report: {result.summary}; figures as JSON: {result.metrics}")
+    console.say(f"It took {cost_line(report)}.")

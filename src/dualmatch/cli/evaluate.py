@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import json_option
+from dualmatch.cli.options import force_option, json_option
 from dualmatch.cli.tables import links_table
+from dualmatch.io.atomic import check_writable, replacing
 from dualmatch.io.gold import evaluate_links
 
 
@@ -30,7 +30,8 @@ from dualmatch.io.gold import evaluate_links
     help="The benchmark folder whose ids the gold file uses.  [default: the gold file's own folder, if it is one]",
 )
 @json_option
-def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path: str | None) -> None:
+@force_option
+def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path: str | None, force: bool) -> None:
     """Say how right the links of an ALIGNMENT file are.
 
     \b
@@ -38,12 +39,15 @@ def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path
       dualmatch evaluate links.tsv --gold data/mine/ref_pairs
       dualmatch evaluate links.tsv --gold true_names.tsv --json -
     """
+    to_file = Path(json_path) if json_path not in (None, "-") else None
+    if to_file is not None:
+        check_writable(to_file, force)
     quality = evaluate_links(alignment, gold, folder)
-    if json_path is None:
-        console.out.print(links_table(asdict(quality.abstention), quality.calibration.ece))
-        return
     text = json.dumps(asdict(quality), indent=1) + "\n"
     if json_path == "-":
-        sys.stdout.write(text)
-    else:
-        Path(json_path).write_text(text, encoding="utf-8")
+        click.echo(text, nl=False)
+        return
+    if to_file is not None:
+        with replacing(to_file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    console.out.print(links_table(asdict(quality.abstention), quality.calibration.ece))

@@ -34,7 +34,7 @@ def cli(verbose: int) -> None:
 
     Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted.
     """
-    console.set_up_logging(verbose, quiet=False)
+    console.set_up_logging(verbose)
 
 
 for command in (align_command, benchmark_command, evaluate_command, simulate_command, demo_command):
@@ -49,6 +49,9 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         sys.exit(EXIT_USER_ERROR)
     except DualMatchError as error:
+        console.err.print(f"dualmatch: {error}", markup=False, soft_wrap=True)
+        sys.exit(EXIT_USER_ERROR)
+    except OSError as error:
         console.err.print(f"dualmatch: {error}", markup=False, soft_wrap=True)
         sys.exit(EXIT_USER_ERROR)
     except (KeyboardInterrupt, click.Abort):

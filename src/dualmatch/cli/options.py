@@ -11,11 +11,23 @@ import click
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from dualmatch.cli import console
+
 Command = Callable[..., Any]
 
 folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 force_option = click.option("--force", is_flag=True, help="Replace the output where it exists already.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, no summary.")
+
+
+def _silence(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
+    if quiet:
+        console.silence()
+    return quiet
+
+
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, callback=_silence, help="No progress, no warnings, no summary."
+)
 json_option = click.option(
     "--json",
     "json_path",

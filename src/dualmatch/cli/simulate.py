@@ -34,10 +34,10 @@ def simulate_command(output: Path, preset: str, force: bool, quiet: bool, **opti
       dualmatch simulate -o world --entities 2000 --common-share 0.5
       dualmatch simulate -o big --preset scale --entities 100000
     """
-    start = {"plain": World(), "demo": DEMO, "scale": scale_world(options["entities"] or 10_000)}[preset]
+    start = {"plain": World(), "demo": DEMO, "scale": scale_world(10_000)}[preset]
     pair = simulate(World(**{**start.model_dump(), **given(options)}))
     write_folder(pair, output, force=force)
     if not quiet:
         for graph in (pair.source, pair.target):
-            console.out.print(repr(graph), markup=False)
-        console.out.print(f"{len(pair.gold):,} true pairs; written to {output}", markup=False)
+            console.say(repr(graph))
+        console.say(f"{len(pair.gold):,} true pairs; written to {output}")

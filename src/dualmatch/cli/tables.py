@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 PROTOCOL_WORDS = {
@@ -30,7 +31,7 @@ def ranking_table(protocols: Mapping[str, Mapping[str, Mapping[str, float]]]) ->
                 f"{ranking['mrr']:.3f}",
                 f"{ranking['pairs']:,}",
             )
-            table.add_row(words, name, *figures)
+            table.add_row(words, escape(name), *figures)
     return table
 
 

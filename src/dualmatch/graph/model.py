@@ -71,7 +71,10 @@ class TemporalGraph:
 
     def __post_init__(self) -> None:
         for column in ("head", "relation", "tail", "begin", "end"):
-            values = np.ascontiguousarray(getattr(self, column), dtype=np.int32)
+            given = np.asarray(getattr(self, column))
+            values = given.astype(np.int32)  # a copy: the caller's own array stays writable and apart
+            if given.ndim != 1 or not np.array_equal(values, given):
+                raise InputError(f"{self.name}: column {column} is no row of whole numbers that 32 bits can hold")
             values.flags.writeable = False
             object.__setattr__(self, column, values)
         if len({len(getattr(self, f.name)) for f in fields(self)[:5]}) != 1:
@@ -84,6 +87,9 @@ class TemporalGraph:
             values = getattr(self, column)
             if len(values) and (values.min() < 0 or values.max() >= size):
                 raise InputError(f"{self.name}: column {column} holds a number outside 0…{size - 1}")
+        for kind, names in (("entity", self.entities), ("relation", self.relations)):
+            if len(set(names)) < len(names):
+                raise InputError(f"{self.name}: {kind} names repeat; give each {kind} a name of its own")
 
     @classmethod
     def from_facts(cls, facts: Iterable[Sequence[str]], name: str = "graph") -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dualmatch.errors import OutputError
@@ -12,31 +12,38 @@ from dualmatch.errors import OutputError
 
 def check_writable(path: Path, force: bool) -> None:
     """Refuse early what writing would refuse late: a file that exists, a folder that does not."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise OutputError(f"{path}: is a folder; give the name of a file")
-    if path.exists() and not force:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OutputError(f"{path}: is no file but a device or pipe, which cannot be replaced; give the name of a file")
+    if os.path.exists(path) and not force:
         raise OutputError(f"{path}: exists already; choose another name or add --force to replace it")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise OutputError(f"{path.parent}: no such folder; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path.parent}: you may not write into this folder; choose another")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary name in the same folder; put it in the place of `path` once all is written and synced.
 
-    Whatever goes wrong in between, Ctrl-C included, `path` stays as it was and the temporary file goes.
+    Whatever goes wrong in between, Ctrl-C included, `path` stays as it was and the temporary file goes. A symbolic
+    link stays one: the file it points to is replaced.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    place = Path(os.path.realpath(path))
+    temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
+        temporary.replace(place)
+        _sync_folder(place.parent)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error}); nothing was changed") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,6 +6,7 @@ Ids in the files may have gaps and may go on from one graph to the next; inside,
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, parse_date
-from dualmatch.io.lines import LINE, as_ids, read_fields
+from dualmatch.io.lines import LARGEST_ID, LINE, as_ids, read_fields, whole_numbers
 
 logger = logging.getLogger(__name__)
 
 Pairs = NDArray[np.int32]
-_FACT = ("head", "relation", "tail", "begin", "end")
+_FACT = {"head": "head id", "relation": "relation id", "tail": "tail id"}
+_TIMES = {"begin": "time id", "end": "time id"}
+_INT32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,25 +47,38 @@ class BenchmarkFolder:
     def read_pairs(self, path: Path) -> Pairs:
         """A pair file of two columns as (n, 2) row numbers; an unknown or repeated entity is an error.
 
-        Columns of whole numbers are the folder's ids; anything else is taken for entity names.
+        The file holds either the folder's ids or entity names: ids where all are whole numbers, else whichever of
+        the two the folder knows more of.
         """
         table = read_fields(path, ("source", "target"), 2, "a pair")
-        by_id = all(table[side].str.contains(r"^\s*-?\d+\s*$").all() for side in ("source", "target"))
+        by_id = self._are_ids(table)
+        if by_id:
+            table = as_ids(table, {"source": "source id", "target": "target id"}, path)
         columns = []
         for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids)):
-            given = table[side].str.strip_chars().cast(pl.Int64) if by_id else table[side]
+            given = table[side]
             rows = _rows_of(given.to_numpy(), ids) if by_id else _rows_of_names(given, graph)
-            _refuse(
-                rows < 0,
-                table,
-                given,
-                path,
-                f"{side} entity {{}} is not in {graph.name}; mend it or leave the pair out",
-            )
-            repeated = _repeated(rows)
-            _refuse(repeated, table, given, path, f"{side} entity {{}} stands in an earlier pair too; pairs are 1-to-1")
+            missing = f"is not in {graph.name}; mend it or leave the pair out"
+            _refuse(rows < 0, table, given, path, f"{side} entity", missing)
+            twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
+            _refuse(_repeated(rows), table, given, path, f"{side} entity", twice)
             columns.append(rows)
         return np.stack(columns, axis=1).astype(np.int32).reshape(-1, 2)
+
+    def _are_ids(self, table: pl.DataFrame) -> bool:
+        """Whether a pair file holds ids and not names.
+
+        Counting what is known, one slip in a file of ids is told at its own line, not as a thousand unknown names.
+        """
+        sides = (("source", self.source, self.source_ids), ("target", self.target, self.target_ids))
+        numbers = table.select(whole_numbers(pl.col("source", "target")))
+        if not any(numbers[side].null_count() for side, *_ in sides):
+            return True
+        known_ids = sum(
+            int((_rows_of(numbers[side].drop_nulls().to_numpy(), ids) >= 0).sum()) for side, _, ids in sides
+        )
+        known_names = sum(int((_rows_of_names(table[side], graph) >= 0).sum()) for side, graph, _ in sides)
+        return known_ids > known_names
 
 
 def read_folder(path: str | Path) -> BenchmarkFolder:
@@ -78,7 +94,7 @@ def read_folder(path: str | Path) -> BenchmarkFolder:
         With ``file:line`` and what to do.
     """
     path = Path(path)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, ent_ids_1, …)")
     times = _read_times(path / "time_id")
     source, source_ids = _read_graph(path, "1", times)
@@ -90,7 +106,7 @@ def _read_times(path: Path) -> dict[int, int] | None:
     """Time id → time code; None where there is no calendar."""
     if not path.exists():
         return None
-    table = as_ids(read_fields(path, ("time", "date"), 2, "a time"), ("time",), path)
+    table = as_ids(read_fields(path, ("time", "date"), 2, "a time"), {"time": "time id"}, path)
     if table.height == 0:
         return None
     times: dict[int, int] = {}
@@ -110,11 +126,11 @@ def _read_times(path: Path) -> dict[int, int] | None:
 
 def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tuple[TemporalGraph, NDArray[np.int64]]:
     triples = folder / f"triples_{side}"
-    facts = as_ids(read_fields(triples, _FACT, 3, "a fact"), _FACT, triples)
+    facts = as_ids(read_fields(triples, (*_FACT, *_TIMES), 3, "a fact"), _FACT, triples)
     if facts.height == 0:
-        raise InputError(f"{triples}: no facts; an empty graph cannot be aligned")
-    entity_ids, entities = _read_names(folder / f"ent_ids_{side}", [facts["head"], facts["tail"]], id_first=True)
-    relation_ids, relations = _read_names(folder / f"rel_ids_{side}", [facts["relation"]], id_first=None)
+        raise InputError(f"{triples}: no facts; an empty graph cannot be aligned, so give it one a line")
+    entity_ids, entities = _read_names(folder / f"ent_ids_{side}", [facts["head"], facts["tail"]], "entity")
+    relation_ids, relations = _read_names(folder / f"rel_ids_{side}", [facts["relation"]], "relation")
     columns = []
     for name, ids, listing in (
         ("head", entity_ids, "ent_ids"),
@@ -122,13 +138,8 @@ def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tup
         ("tail", entity_ids, "ent_ids"),
     ):
         rows = _rows_of(facts[name].to_numpy(), ids)
-        _refuse(
-            rows < 0,
-            facts,
-            facts[name],
-            triples,
-            f"{name} {{}} is not in {listing}_{side}; add it there or mend the id",
-        )
+        missing = f"is not in {listing}_{side}; add it there or mend the id"
+        _refuse(rows < 0, facts, facts[name], triples, name, missing)
         columns.append(rows.astype(np.int32))
     begin, end = _time_columns(facts, times, triples)
     graph = TemporalGraph(
@@ -142,48 +153,50 @@ def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tup
         name=str(triples),
         opaque_times=times is None,
     )
+    logger.info("read %r", graph)
     reversed_intervals = graph.reversed_intervals
     if reversed_intervals:
         logger.warning("%s: %d facts end before they begin; both ends are kept", triples, reversed_intervals)
     return graph, entity_ids
 
 
-def _read_names(path: Path, used: list[pl.Series], id_first: bool | None) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Ids and names of an ``ent_ids`` or ``rel_ids`` file, in file order; without the file, the ids are the names.
-
-    `id_first` None: the files of the field come both ways round (``id name`` and ``name id``); the column that
-    holds every id the facts use is the id column.
-    """
+def _read_names(path: Path, used: list[pl.Series], kind: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Ids and names of an ``ent_ids`` or ``rel_ids`` file, in file order; without the file, the ids are the names."""
     used_ids = pl.concat(used).unique().sort()
     if not path.exists():
         ids = used_ids.to_numpy().astype(np.int64)
         return ids, tuple(str(i) for i in ids)
     table = read_fields(path, ("first", "second"), 2, "a name")
     first, second = "first", "second"
-    if id_first is None and not _holds(table["first"], used_ids) and _holds(table["second"], used_ids):
+    if kind == "relation" and _names_come_first(table, used_ids):
         first, second = second, first
-    table = as_ids(table.rename({first: "listed", second: "name"}), ("listed",), path)
-    ids = table["listed"].to_numpy().astype(np.int64)
-    for kind, column in (("id", "listed"), ("name", "name")):
-        values = table[column]
-        _refuse(
-            _repeated(values.to_numpy()),
-            table,
-            values,
-            path,
-            f"{kind} {{}} stands above already; give each {kind} once",
-        )
-    return ids, tuple(table["name"].to_list())
+    table = as_ids(table.rename({first: "id", second: "name"}), {"id": f"{kind} id"}, path)
+    for column in ("id", "name"):
+        twice = f"stands above already; give each {column} once"
+        _refuse(_repeated(table[column].to_numpy()), table, table[column], path, column, twice)
+    return table["id"].to_numpy(), tuple(table["name"].to_list())
 
 
-def _holds(column: pl.Series, used: pl.Series) -> bool:
-    return bool(used.is_in(column.str.strip_chars().cast(pl.Int64, strict=False).drop_nulls().implode()).all())
+def _names_come_first(table: pl.DataFrame, used: pl.Series) -> bool:
+    """Whether a ``rel_ids`` file is ``name id``: the files of the field come both ways round.
+
+    The id column is the one of whole numbers; where names are numbers too, the one that holds the ids the facts use;
+    where both do, the first.
+    """
+    first, second = table.select(whole_numbers(pl.col("first", "second"))).get_columns()
+    if first.null_count() == 0 and second.null_count() == 0:
+        in_first, in_second = (int(used.is_in(ids.implode()).sum()) for ids in (first, second))
+        return in_second > in_first
+    return second.null_count() < first.null_count()
 
 
 def _time_columns(
     facts: pl.DataFrame, times: Mapping[int, int] | None, path: Path
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Begin and end codes; a row of four columns is a point, one of three has no time."""
+    # Without a calendar ids are the codes themselves: years before the common era may be among them.
+    lowest, highest = (_INT32.min + 1, _INT32.max) if times is None else (0, LARGEST_ID)
+    facts = as_ids(facts, _TIMES, path, lowest, highest)
     begin, end = facts["begin"], facts["end"]
     end = pl.select(pl.when(end.is_null()).then(begin).otherwise(end)).to_series()
     columns = []
@@ -195,7 +208,8 @@ def _time_columns(
         else:
             listed = np.array(sorted(times), dtype=np.int64)
             rows = _rows_of(ids, listed)
-            _refuse(given & (rows < 0), facts, column, path, "time {} is not in time_id; add it there or mend the id")
+            missing = "is not in time_id; add it there or mend the id"
+            _refuse(given & (rows < 0), facts, column, path, "time", missing)
             codes = np.array([times[int(key)] for key in listed], dtype=np.int64)[np.maximum(rows, 0)]
         columns.append(np.where(given, codes, UNKNOWN).astype(np.int32))
     return columns[0], columns[1]
@@ -203,6 +217,8 @@ def _time_columns(
 
 def _rows_of(values: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row of each value in `ids` (any order, gaps allowed), -1 where it is missing."""
+    if not len(ids):
+        return np.full(len(values), -1, dtype=np.int64)
     order = np.argsort(ids, kind="stable")
     place = np.minimum(np.searchsorted(ids[order], values), len(ids) - 1)
     rows = order[place]
@@ -220,9 +236,9 @@ def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
     return repeated
 
 
-def _refuse(wrong: NDArray[np.bool_], table: pl.DataFrame, given: pl.Series, path: Path, what: str) -> None:
-    """End in an `InputError` where any row is wrong; `what` says why, with {} for the value that was given."""
+def _refuse(wrong: NDArray[np.bool_], table: pl.DataFrame, given: pl.Series, path: Path, kind: str, why: str) -> None:
+    """End in an `InputError` where any row is wrong: ``kind``, the value that was given, and why."""
     at = np.flatnonzero(wrong)
     if len(at):
-        first = [Problem(path, table[LINE][int(i)], what.format(given[int(i)])) for i in at[:SHOWN_PROBLEMS]]
+        first = [Problem(path, table[LINE][int(i)], f"{kind} {given[int(i)]} {why}") for i in at[:SHOWN_PROBLEMS]]
         raise input_error(first, len(at))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
-from dualmatch.errors import InputError, Problem, input_error
+from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 
 LINE = "line"
+LARGEST_ID: Final = 2**63 - 1
 
 
 def read_lines(path: Path) -> pl.DataFrame:
@@ -18,8 +20,8 @@ def read_lines(path: Path) -> pl.DataFrame:
         data = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; check the path and the folder's layout") from None
-    except (IsADirectoryError, PermissionError) as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -49,22 +51,36 @@ def read_fields(path: Path, names: Sequence[str], required: int, meaning: str) -
                 line,
                 f"{found} tab-separated column{'s' * (found != 1)}; {meaning} has {width}: {', '.join(names)}",
             )
-            for line, found in wrong.head(5).select(LINE, "count").iter_rows()
+            for line, found in wrong.head(SHOWN_PROBLEMS).select(LINE, "count").iter_rows()
         ]
         raise input_error(problems, wrong.height)
     fields = pl.col("text").str.split_exact("\t", len(names) - 1).struct.rename_fields(list(names))
     return lines.select(LINE, fields.alias("fields")).unnest("fields")
 
 
-def as_ids(table: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:
-    """Turn text columns into whole numbers; letters where an id belongs end in an `InputError`."""
-    numbers = table.with_columns(pl.col(name).str.strip_chars().cast(pl.Int64, strict=False) for name in columns)
-    for name in columns:
-        wrong = table.filter(table[name].is_not_null() & numbers[name].is_null())
+def as_ids(
+    table: pl.DataFrame, columns: Mapping[str, str], path: Path, smallest: int = 0, largest: int = LARGEST_ID
+) -> pl.DataFrame:
+    """Turn text columns into whole numbers; letters where an id belongs end in an `InputError`.
+
+    `columns` gives each column the words by which messages call its ids.
+    """
+    numbers = table.with_columns(whole_numbers(pl.col(name)) for name in columns)
+    for name, words in columns.items():
+        usable = numbers[name].is_between(smallest, largest).fill_null(False)
+        wrong = table.filter(table[name].is_not_null() & ~usable)
         if wrong.height:
-            rows = wrong.head(5).select(LINE, name).iter_rows()
+            rows = wrong.head(SHOWN_PROBLEMS).select(LINE, name).iter_rows()
+            span = (
+                "from 0 up, below 2^63" if (smallest, largest) == (0, LARGEST_ID) else f"from {smallest} to {largest}"
+            )
             problems = [
-                Problem(path, line, f"{value!r} is no {name} id; ids are whole numbers") for line, value in rows
+                Problem(path, line, f"{value!r} is no {words}; write a whole number {span}") for line, value in rows
             ]
             raise input_error(problems, wrong.height)
     return numbers
+
+
+def whole_numbers(text: pl.Expr) -> pl.Expr:
+    """Text as int64, null where it is none."""
+    return text.str.strip_chars().cast(pl.Int64, strict=False)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.errors import InputError, OutputError, Problem, input_error
+from dualmatch.errors import SHOWN_PROBLEMS, InputError, OutputError, Problem, input_error
 from dualmatch.io.atomic import replacing
 from dualmatch.io.lines import LINE, read_fields
 
@@ -38,13 +38,16 @@ def read_links(path: Path) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
     """Read an alignment file back: name pairs and their confidences."""
     table = read_fields(path, HEADER, 3, "an alignment")
     if table.height == 0 or table.row(0)[1:] != HEADER:
-        raise InputError(f"{path}:1: no alignment file; its first line must be {' <tab> '.join(HEADER)}")
+        line = table[LINE][0] if table.height else 1
+        raise InputError(f"{path}:{line}: no alignment file; its first line must be {' <tab> '.join(HEADER)}")
     table = table.slice(1)
-    confidence = table["confidence"].cast(pl.Float64, strict=False)
+    confidence = table["confidence"].str.strip_chars().cast(pl.Float64, strict=False)
     wrong = table.filter(confidence.is_null() | ~confidence.is_between(0, 1))
     if wrong.height:
-        rows = wrong.head(5).select(LINE, "confidence").iter_rows()
-        problems = [Problem(path, line, f"{value!r} is no confidence between 0 and 1") for line, value in rows]
+        rows = wrong.head(SHOWN_PROBLEMS).select(LINE, "confidence").iter_rows()
+        problems = [
+            Problem(path, line, f"{value!r} is no confidence; write a number from 0 to 1") for line, value in rows
+        ]
         raise input_error(problems, wrong.height)
     return list(table.select("source", "target").iter_rows()), confidence.to_numpy()
 

@@ -1,0 +1,232 @@
+"""Bad input: exit code 2, the file and line, what to do, no traceback, and nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import TINY
+from dualmatch import benchmark
+from dualmatch.cli.main import main
+
+MakeFolder = Callable[..., Path]
+HUGE = str(10**20)
+
+
+def slip(name: str, line: int, row: str) -> dict[str, str]:
+    """The tiny folder's file with one line changed."""
+    lines = TINY[name].splitlines()
+    lines[line - 1] = row
+    return {name: "\n".join(lines) + "\n"}
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], watched: Path) -> str:
+    """What a refused call says; it leaves the watched folder as it was."""
+    before = {path: path.is_file() and path.read_bytes() for path in watched.rglob("*")}
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert {path: path.is_file() and path.read_bytes() for path in watched.rglob("*")} == before
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Traceback" not in shown.err
+    return shown.err
+
+
+BAD_GRAPHS = [
+    ("missing triples", {"triples_2": None}, "triples_2: no such file; check the path and the folder's layout"),
+    ("empty triples", {"triples_1": "\n\n"}, "triples_1: no facts; an empty graph cannot be aligned, so give it one"),
+    ("two columns", slip("triples_1", 2, "10\t1"), "triples_1:2: 2 tab-separated columns; a fact has 3 to 5: head,"),
+    ("six columns", slip("triples_2", 1, "1\t2\t3\t4\t5\t6"), "triples_2:1: 6 tab-separated columns; a fact has 3 to"),
+    ("spaces for tabs", slip("triples_1", 1, "10 0 11 2 3"), "triples_1:1: 1 tab-separated column; a fact has 3 to 5"),
+    ("letters in head", slip("triples_1", 2, "Ada\t1\t12"), "triples_1:2: 'Ada' is no head id; write a whole number"),
+    ("letters in relation", slip("triples_1", 1, "10\tmet\t12"), "triples_1:1: 'met' is no relation id; write a whole"),
+    ("letters in time", slip("triples_1", 2, "10\t1\t12\t1833x"), "triples_1:2: '1833x' is no time id; write a whole"),
+    ("no tail", slip("triples_1", 2, "10\t1\t"), "triples_1:2: '' is no tail id; write a whole number from 0 up"),
+    ("empty end", slip("triples_1", 2, "10\t1\t12\t1\t"), "triples_1:2: '' is no time id; write a whole number"),
+    ("huge id", slip("triples_1", 2, f"{HUGE}\t1\t12"), f"triples_1:2: '{HUGE}' is no head id; write a whole number"),
+    ("negative id", slip("triples_1", 2, "-10\t1\t12"), "triples_1:2: '-10' is no head id; write a whole number from"),
+    ("fraction", slip("triples_1", 2, "10.0\t1\t12"), "triples_1:2: '10.0' is no head id; write a whole number"),
+    ("unknown head", slip("triples_1", 2, "20\t1\t12"), "triples_1:2: head 20 is not in ent_ids_1; add it there or"),
+    ("unknown tail", slip("triples_2", 2, "20\t3\t12"), "triples_2:2: tail 12 is not in ent_ids_2; add it there or"),
+    ("unknown relation", slip("triples_1", 2, "10\t3\t12"), "triples_1:2: relation 3 is not in rel_ids_1; add it"),
+    ("unknown begin", slip("triples_1", 2, "10\t1\t12\t9"), "triples_1:2: time 9 is not in time_id; add it there or"),
+    ("unknown end", slip("triples_1", 2, "10\t1\t12\t1\t9"), "triples_1:2: time 9 is not in time_id; add it there or"),
+    ("bad date", slip("time_id", 3, "2\tMarch"), "time_id:3: 'March' is no date; write YYYY, YYYY-MM or YYYY-MM-DD"),
+    ("no such day", slip("time_id", 3, "2\t1835-02-30"), "time_id:3: '1835-02-30': month 2 of 1835 has no day 30"),
+    ("huge year", slip("time_id", 3, "2\t20050301"), "time_id:3: '20050301': years beyond 5,000,000 cannot be held"),
+    ("two dates", slip("time_id", 3, "1\t1834"), "time_id:3: time id 1 has another date above; give each id one date"),
+    ("letters in time_id", slip("time_id", 3, "x\t1834"), "time_id:3: 'x' is no time id; write a whole number"),
+    ("one column in time_id", slip("time_id", 3, "2"), "time_id:3: 1 tab-separated column; a time has 2: time, date"),
+    ("opaque beyond 32 bits", {"time_id": None, **slip("triples_1", 2, "10\t1\t12\t3000000000")},
+     "triples_1:2: '3000000000' is no time id; write a whole number from -2147483647 to 2147483647"),
+    ("empty ent_ids", {"ent_ids_1": ""}, "triples_1:1: head 10 is not in ent_ids_1; add it there or mend the id"),
+    ("names first in ent_ids", slip("ent_ids_1", 1, "Ada\t10"), "ent_ids_1:1: 'Ada' is no entity id; write a whole"),
+    ("id twice", slip("ent_ids_1", 2, "10\tLondon"), "ent_ids_1:2: id 10 stands above already; give each id once"),
+    ("name twice", slip("ent_ids_1", 2, "11\tAda"), "ent_ids_1:2: name Ada stands above already; give each name once"),
+    ("one column in rel_ids", slip("rel_ids_2", 2, "3"), "rel_ids_2:2: 1 tab-separated column; a name has 2"),
+    ("not UTF-8", {"ent_ids_1": b"10\tAda\n11\tLond\xffn\n"}, "ent_ids_1:2: not UTF-8 text; convert the file to UTF-8"),
+    ("UTF-16", {"triples_1": TINY["triples_1"].encode("utf-16")}, "triples_1:1: not UTF-8 text; convert the file"),
+    ("no time", {"triples_1": "10\t0\t11\n", "triples_2": "20\t2\t21\n"},
+     "triples_1: no fact has a time, so time cannot tell its entities apart; give dated facts, or seed pairs and a"),
+    ("no time in common", {"triples_1": "10\t0\t11\t1\n", "triples_2": "20\t2\t21\t3\n"},
+     "triples_1 and "),
+]  # fmt: skip
+
+BAD_PAIRS = [
+    ("one column", "10\n", ":1: 1 tab-separated column; a pair has 2: source, target"),
+    ("unknown source", "10\t20\n99\t21\n", ":2: source entity 99 is not in "),
+    ("unknown target", "10\t20\n11\t99\n", ":2: target entity 99 is not in "),
+    ("the wrong way round", "20\t10\n", ":1: source entity 20 is not in "),
+    ("source twice", "10\t20\n\n10\t21\n", ":3: source entity 10 stands in an earlier pair too; pairs are 1-to-1, so"),
+    ("target twice", "10\t20\n11\t20\n", ":2: target entity 20 stands in an earlier pair too; pairs are 1-to-1, so"),
+    ("letters among ids", "10\t20\nx11\t21\n", ":2: 'x11' is no source id; write a whole number from 0 up"),
+    ("huge", f"10\t20\n{HUGE}\t21\n", f":2: '{HUGE}' is no source id; write a whole number from 0 up"),
+    ("negative", "10\t20\n11\t-21\n", ":2: '-21' is no target id; write a whole number from 0 up"),
+    ("not UTF-8", b"10\t20\n\xff\t21\n", ":2: not UTF-8 text; convert the file to UTF-8"),
+    ("missing", None, ": no such file; check the path and the folder's layout"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "words"), [pytest.param(*case[1:], id=case[0]) for case in BAD_GRAPHS])
+def test_bad_graphs(
+    make_folder: MakeFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, str | bytes | None],
+    words: str,
+) -> None:
+    folder = make_folder(**changes)
+    said = refused(["align", str(folder), "-o", str(tmp_path / "links.tsv")], capsys, tmp_path)
+    assert said.startswith(f"dualmatch: {folder}/{words}")
+
+
+@pytest.mark.parametrize(("content", "words"), [pytest.param(*case[1:], id=case[0]) for case in BAD_PAIRS])
+def test_bad_seeds(
+    make_folder: MakeFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: str | bytes | None,
+    words: str,
+) -> None:
+    folder = make_folder(known=content)
+    call = ["align", str(folder), "-o", str(tmp_path / "links.tsv"), "--seeds", str(folder / "known")]
+    assert refused(call, capsys, tmp_path).startswith(f"dualmatch: {folder}/known{words}")
+
+
+@pytest.mark.parametrize("name", ["sup_pairs", "ref_pairs"])
+@pytest.mark.parametrize(("content", "words"), [pytest.param(*case[1:], id=case[0]) for case in BAD_PAIRS])
+def test_bad_gold(
+    make_folder: MakeFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str | bytes | None,
+    words: str,
+) -> None:
+    monkeypatch.setattr(benchmark, "unit_seconds", lambda: [1.0])
+    other = "ref_pairs" if name == "sup_pairs" else "sup_pairs"
+    folder = make_folder(**{name: content, other: ""})
+    call = ["benchmark", str(folder), "--json", str(tmp_path / "report.json")]
+    assert refused(call, capsys, tmp_path).startswith(f"dualmatch: {folder}/{name}{words}")
+
+
+def test_an_unknown_name_in_seeds_of_names(
+    make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_folder(known="Ada\tQ7\nAdda\tQ84\n")
+    call = ["align", str(folder), "-o", str(tmp_path / "links.tsv"), "--seeds", str(folder / "known")]
+    said = refused(call, capsys, tmp_path)
+    assert said.startswith(f"dualmatch: {folder}/known:2: source entity Adda is not in ")
+
+
+@pytest.mark.parametrize(("line", "row"), [(100, "x"), (1234, "x")])
+def test_line_numbers_are_not_taken_for_pictures(
+    make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: int, row: str
+) -> None:
+    folder = make_folder(triples_1="10\t0\t11\t1\n" * (line - 1) + row)
+    said = refused(["align", str(folder), "-o", str(tmp_path / "links.tsv")], capsys, tmp_path)
+    assert said.startswith(f"dualmatch: {folder}/triples_1:{line}: 1 tab-separated column")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "x" * 300])
+def test_no_such_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    said = refused(["align", str(tmp_path / name), "-o", str(tmp_path / "links.tsv")], capsys, tmp_path)
+    assert said == (
+        f"dualmatch: {tmp_path / name}: no such folder; give a benchmark folder (triples_1, triples_2, ent_ids_1, …)\n"
+    )
+
+
+def test_no_such_alignment_or_gold(make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_folder(links="source\ttarget\tconfidence\nAda\tQ7\tmaybe\n")
+    for alignment, gold, words in (
+        (folder / "none", folder / "ref_pairs", "none: no such file; check the path"),
+        (folder / "links", folder / "ref_pairs", "links:2: 'maybe' is no confidence; write a number from 0 to 1"),
+        (folder / "ref_pairs", folder / "ref_pairs", "ref_pairs:1: 2 tab-separated columns; an alignment has 3"),
+    ):
+        said = refused(["evaluate", str(alignment), "--gold", str(gold)], capsys, tmp_path)
+        assert said.startswith(f"dualmatch: {folder}/{words}")
+
+
+def test_all_config_errors_at_once(make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = [
+        "align",
+        str(make_folder()),
+        "-o",
+        str(tmp_path / "links.tsv"),
+        "--hops",
+        "9",
+        "--sharpness",
+        "-1",
+        "--seed",
+    ]
+    said = refused([*call, "-3"], capsys, tmp_path)
+    assert [line.removeprefix("dualmatch: ").split(":")[0] for line in said.splitlines()] == [
+        *("option seed", "option hops", "option sharpness")
+    ]
+
+
+def test_all_world_errors_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["simulate", "-o", str(tmp_path / "world"), "--entities", "2", "--degree-skew", "5", "--years", "0"]
+    said = refused(call, capsys, tmp_path)
+    assert [line.removeprefix("dualmatch: ").split(":")[0] for line in said.splitlines()] == [
+        *("entities", "degree_skew", "years")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        (["high"], "'high': write NAME=FILE"),
+        (["=x"], "'=x': write NAME=FILE"),
+        (["x="], "'x=': write NAME=FILE"),
+        (["all=ref_pairs"], "'all' is taken: it names all tested pairs"),
+        (["a=ref_pairs", "a=sup_pairs"], "'a' is given twice; give each group its own name"),
+    ],
+)
+def test_bad_groups(
+    make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], groups: list[str], words: str
+) -> None:
+    call = ["benchmark", str(make_folder()), *(part for group in groups for part in ("--group", group))]
+    assert f"Invalid value for --group: {words}" in refused(call, capsys, tmp_path)
+
+
+def test_an_output_that_exists_or_has_no_folder_is_refused_before_reading(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "there"
+    there.write_text("mine")
+    nowhere = str(tmp_path / "no folder of graphs")
+    for call in (
+        ["align", nowhere, "-o", str(there)],
+        ["benchmark", nowhere, "--json", str(there)],
+        ["evaluate", nowhere, "--gold", nowhere, "--json", str(there)],
+    ):
+        said = refused(call, capsys, tmp_path)
+        assert said == f"dualmatch: {there}: exists already; choose another name or add --force to replace it\n"
+        said = refused([*call[:-1], str(tmp_path / "none" / "x")], capsys, tmp_path)
+        assert said == f"dualmatch: {tmp_path / 'none'}: no such folder; make it first\n"
+        assert "is a folder; give the name of a file" in refused([*call[:-1], str(tmp_path)], capsys, tmp_path)

@@ -1,0 +1,188 @@
+"""The verbs, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from conftest import SMALL
+from dualmatch import benchmark, demo
+from dualmatch.cli import console
+from dualmatch.cli.main import main
+from dualmatch.io.links import read_links
+
+
+@pytest.fixture(autouse=True)
+def quick_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "unit_seconds", lambda: [0.5])
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
+    """Standard output and standard error of a call that works."""
+    main([str(argument) for argument in arguments])
+    shown = capsys.readouterr()
+    return shown.out, shown.err
+
+
+def test_align_then_evaluate(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = tmp_path / "links.tsv"
+    out, err = run(capsys, "align", small_world, "-o", links)
+    pairs, _ = read_links(links)
+    assert out == f"{len(pairs)} links written to {links}\n{60 - len(pairs)} of 60 source entities have no match\n"
+    assert err == ""
+    out, _ = run(capsys, "evaluate", links, "--gold", small_world / "ref_pairs")
+    assert "What the links are worth" in out
+    assert "recall" in out
+
+
+def test_the_same_input_gives_the_same_bytes(
+    small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("first", "second"):
+        run(capsys, "align", small_world, "-o", tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second"]
+
+
+def test_force_replaces(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = tmp_path / "links.tsv"
+    links.write_text("old")
+    with pytest.raises(SystemExit) as caught:
+        run(capsys, "align", small_world, "-o", links)
+    assert caught.value.code == 2
+    assert links.read_text() == "old"
+    run(capsys, "align", small_world, "-o", links, "--force")
+    assert read_links(links)[0]
+
+
+@pytest.mark.parametrize("by", ["id", "name"])
+def test_seeds_stand_as_given(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str) -> None:
+    names = dict(
+        line.split("\t") for side in "12" for line in (small_world / f"ent_ids_{side}").read_text().splitlines()
+    )
+    seeds = [line.split("\t") for line in (small_world / "sup_pairs").read_text().splitlines()]
+    path = tmp_path / "seeds"
+    path.write_text("".join("\t".join(s if by == "id" else names[s] for s in pair) + "\n" for pair in seeds))
+    run(capsys, "align", small_world, "-o", tmp_path / "links.tsv", "--seeds", path)
+    links = dict(zip(*read_links(tmp_path / "links.tsv"), strict=True))
+    assert [links[names[s], names[t]] for s, t in seeds] == [1.0] * len(seeds)
+
+
+def test_quiet_prints_nothing(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for call in (
+        ["align", small_world, "-o", tmp_path / "links.tsv"],
+        ["benchmark", small_world, "--json", tmp_path / "report.json"],
+        ["simulate", "-o", tmp_path / "world", "--entities", "40"],
+    ):
+        assert run(capsys, *call, "--quiet") == ("", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["links.tsv", "report.json", "world"]
+
+
+def test_warnings_are_one_line_on_standard_error_and_quiet_silences_them(
+    make_folder: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_folder(triples_1="10\t0\t11\t3\t2\n10\t1\t12\t1\n")
+    out, err = run(capsys, "align", folder, "-o", tmp_path / "links.tsv")
+    assert err == f"warning: {folder}/triples_1: 1 facts end before they begin; both ends are kept\n"
+    assert "end before" not in out
+    assert run(capsys, "-v", "align", folder, "-o", tmp_path / "links.tsv", "--force", "-q") == ("", "")
+
+
+def test_verbose_tells_what_was_read(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = run(capsys, "-v", "align", small_world, "-o", tmp_path / "links.tsv")
+    assert err.count("info: read TemporalGraph(") == 2
+    assert "info:" not in out
+
+
+def test_json_on_standard_output_is_all_there_is(
+    small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = run(capsys, "benchmark", small_world, "--json", "-", "--group", "half=ref_pairs", "--hops", "1")
+    assert set(json.loads(out)["protocols"]["paper"]) == {"all", "half"}
+    assert err == ""
+    run(capsys, "align", small_world, "-o", tmp_path / "links.tsv")
+    out, err = run(capsys, "evaluate", tmp_path / "links.tsv", "--gold", small_world / "ref_pairs", "--json", "-")
+    assert 0 < json.loads(out)["abstention"]["recall"] <= 1
+    assert err == ""
+
+
+def test_json_into_a_file_comes_with_the_tables(
+    small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    out, _ = run(
+        capsys, "benchmark", small_world, "--json", report, "--setting", "supervised", "--seed-pairs", 3, "--seed", 7
+    )
+    assert "How often the right partner comes first" in out
+    assert "machine units (unit 0.50 s)" in out
+    found = json.loads(report.read_text())
+    assert (found["setting"], found["seed_pairs"], found["seed"]) == ("supervised", 3, 7)
+    run(capsys, "align", small_world, "-o", tmp_path / "links.tsv")
+    quality = tmp_path / "quality.json"
+    out, _ = run(capsys, "evaluate", tmp_path / "links.tsv", "--gold", small_world / "ref_pairs", "--json", quality)
+    assert "What the links are worth" in out
+    assert set(json.loads(quality.read_text())) == {"abstention", "calibration"}
+
+
+def test_a_group_may_be_called_anything(small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "benchmark", small_world, "--group", "[/b]=ref_pairs")
+    assert "[/b]" in out
+
+
+def test_simulate_then_align(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = tmp_path / "world"
+    out, _ = run(capsys, "simulate", "-o", world, "--preset", "scale", "--entities", "80", "--seed", "4")
+    assert out.splitlines()[-1] == f"72 true pairs; written to {world}"
+    options = json.loads((world / "world.json").read_text())["world"]
+    assert (options["entities"], options["seed"], options["relations_source"]) == (80, 4, 200)
+    with pytest.raises(SystemExit) as caught:
+        run(capsys, "simulate", "-o", world)
+    assert caught.value.code == 2
+    run(capsys, "simulate", "-o", world, "--force", "--entities", "50")
+    run(capsys, "align", world, "-o", tmp_path / "links.tsv", "--zero-counts")
+
+
+@pytest.mark.parametrize("name", ["demo-out", "out [1] [/bold] :100: {x}"])
+def test_demo_prints_where_everything_lies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(demo, "DEMO", SMALL)
+    for _ in range(2):
+        out, _ = run(capsys, "demo", "-o", tmp_path / name)
+        for words in (f"(in {tmp_path / name}/world)", f"{tmp_path / name}/links.tsv", "It took", "What the links are"):
+            assert words in out
+    assert run(capsys, "demo", "-o", tmp_path / name, "-q") == ("", "")
+
+
+def test_a_terminal_sees_the_stages(
+    small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = StringIO()
+    monkeypatch.setattr(console, "err", Console(file=terminal, force_terminal=True, emoji=False))
+    out, _ = run(capsys, "align", small_world, "-o", tmp_path / "links.tsv")
+    assert out.count("\n") == 2
+    for words in ("reading the graphs", "encoding times", "matching"):
+        assert words in terminal.getvalue()
+    terminal.truncate(0)
+    run(capsys, "align", small_world, "-o", tmp_path / "links.tsv", "--force", "--quiet")
+    assert terminal.getvalue().strip("\0") == ""
+
+
+def test_a_reader_that_goes_away_is_no_traceback(small_world: Path, tmp_path: Path) -> None:
+    (tmp_path / "links.tsv").write_text("source\ttarget\tconfidence\na\tb\t0.5\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    call = ["evaluate", str(tmp_path / "links.tsv"), "--gold", str(small_world / "ref_pairs"), "--json", "-"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "dualmatch", *call], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (1, "")

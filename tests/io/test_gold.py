@@ -1,0 +1,66 @@
+"""An alignment file against gold pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dualmatch.errors import InputError
+from dualmatch.io.gold import evaluate_links
+from dualmatch.io.links import write_links
+
+MakeFolder = Callable[..., Path]
+LINKS = [("Ada", "Q7", 0.9), ("Charles", "Q84", 0.3), ("London", "Q46", 0.7)]
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Path:
+    write_links(LINKS, tmp_path / "links.tsv")
+    return tmp_path / "links.tsv"
+
+
+def test_gold_by_name(links: Path, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.tsv"
+    gold.write_text("Ada\tQ7\nCharles\tQ46\n")
+    found = evaluate_links(links, gold)
+    assert found.abstention.emitted == 3
+    assert found.abstention.precision == pytest.approx(1 / 3)
+    assert found.abstention.recall == 0.5
+    assert found.abstention.f1 == pytest.approx(0.4)
+    assert found.abstention.no_match_precision is None
+    assert found.calibration.ece == pytest.approx((0.1 + 0.3 + 0.7) / 3)
+
+
+def test_gold_by_id_uses_the_folder_it_lies_in_or_the_one_given(
+    links: Path, make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    folder = make_folder(ref_pairs="10\t20\n11\t21\n")
+    assert evaluate_links(links, folder / "ref_pairs").abstention.recall == 0.5
+    elsewhere = (folder / "ref_pairs").rename(tmp_path / "gold")
+    assert evaluate_links(links, elsewhere, folder).abstention.recall == 0.5
+
+
+@pytest.mark.parametrize("row", ["99\t20", "Nobody\tQ7"])
+def test_an_entity_of_neither_graph_is_an_error(links: Path, make_folder: MakeFolder, row: str) -> None:
+    folder = make_folder(ref_pairs=f"{row}\n")
+    with pytest.raises(InputError) as caught:
+        evaluate_links(links, folder / "ref_pairs")
+    name = row.split("\t")[0]
+    assert str(caught.value).startswith(f"{folder / 'ref_pairs'}:1: source entity {name} is not in ")
+
+
+def test_no_gold_is_an_error(links: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none: no such file; --gold takes a file of true pairs"):
+        evaluate_links(links, tmp_path / "none")
+    (tmp_path / "gold").write_text("\n")
+    with pytest.raises(InputError, match="no pairs; there is nothing to compare with"):
+        evaluate_links(links, tmp_path / "gold")
+
+
+def test_an_alignment_without_links_has_no_precision(tmp_path: Path) -> None:
+    write_links([], tmp_path / "links.tsv")
+    (tmp_path / "gold").write_text("a\tb\n")
+    found = evaluate_links(tmp_path / "links.tsv", tmp_path / "gold")
+    assert (found.abstention.precision, found.abstention.recall, found.calibration.ece) == (None, 0.0, None)

@@ -1,0 +1,54 @@
+"""Options: all errors at once, and every option says what it does."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dualmatch.config import Config
+from dualmatch.errors import ConfigError
+
+
+def test_all_errors_come_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config.checked(hops=9, sharpness=-1.0, method="magic", speed=3, seed=-1)
+    lines = str(caught.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        f"option {name}" for name in ("method", "seed", "hops", "sharpness", "speed")
+    ]
+    assert "option hops: input should be less than or equal to 5 (given: 9)" in lines
+
+
+def test_the_plain_constructor_speaks_the_same_words() -> None:
+    with pytest.raises(ConfigError, match="option hops: input should be less than or equal to 5"):
+        Config(hops=9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("hops", "2"),
+        ("hops", True),
+        ("hops", 1.5),
+        ("sharpness", math.nan),
+        ("sharpness", math.inf),
+        ("sharpness", 0.0),
+        ("zero_counts", 1),
+        ("sinkhorn_iterations", 0),
+        ("memory_limit", 1),
+        ("method", None),
+    ],
+)
+def test_no_value_is_bent_into_shape(name: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=rf"^option {name}: [^\n]+$"):
+        Config.checked(**{name: value})
+
+
+def test_a_config_does_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Config().hops = 3  # type: ignore[misc]
+
+
+def test_every_option_is_described() -> None:
+    assert [name for name, field in Config.model_fields.items() if not field.description] == []
