@@ -51,8 +51,8 @@ def test_same_input_same_bytes() -> None:
 
 
 def test_a_small_memory_limit_changes_time_not_results() -> None:
-    """3,200² float32 numbers do not fit into the kernel's half of 64 MiB: rows are computed again on every pass."""
-    pair = simulate(World(entities=3200, mean_facts=6, seed=6))
+    """3,000² float32 numbers do not fit into the kernel's half of 64 MiB: rows are computed again on every pass."""
+    pair = simulate(World(entities=3000, mean_facts=4, years=2, seed=6))
     roomy, tight = align(pair.source, pair.target), align(pair.source, pair.target, memory_limit=2**26)
     agree = name_links(roomy) & name_links(tight)
     assert len(agree) >= 0.999 * len(name_links(roomy))
@@ -94,3 +94,21 @@ def test_all_wrong_options_are_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         align(GRAPH, GRAPH, hops=-1, sharpness=0.0, colour="red")
     assert all(f"option {name}" in str(caught.value) for name in ("hops", "sharpness", "colour"))
+
+
+def test_entities_in_no_fact_get_no_link() -> None:
+    """Sinkhorn leaves mass for them, but there is no evidence for any pair of theirs."""
+    source = TemporalGraph.from_facts([("Ada", "lived in", "London", "2005")])
+    lonely = TemporalGraph(
+        source.head,
+        source.relation,
+        source.tail,
+        source.begin,
+        source.end,
+        (*source.entities, "Lonely"),
+        source.relations,
+    )
+    target = TemporalGraph.from_facts([("Q7", "P1", "Q84", "2005"), ("Q7", "P1", "Q46", "2006")])
+    for left, right in ((lonely, target), (target, lonely)):
+        assert all("Lonely" not in link for link in align(left, right).links())
+    assert {("Ada", "Q7"), ("London", "Q84")} <= name_links(align(lonely, target))

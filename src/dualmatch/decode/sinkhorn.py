@@ -122,7 +122,13 @@ class Plan:
             better = here > column_value
             column_index[better] = rows[better] + block.start
             column_value[better] = here[better]
-        return Best(row_index, row_value, column_index, column_value)
+        return Best(row_index, row_value, column_index, column_value, self._similarity_of(row_index, row_value))
+
+    def _similarity_of(self, column: Rows, value: Dense) -> Dense:
+        """S at (i, column_i), read back from P̂ there: shift + ln(P̂ / (u v)) / c."""
+        scale = np.maximum(self.u * self.v[column], _TINY)
+        log_kernel = np.log(np.maximum(value / scale, _TINY))
+        return (self.kernel.shift + log_kernel / self.kernel.sharpness).astype(np.float32)
 
     def ranks(self, pairs: NDArray[np.integer]) -> tuple[Vector, Vector]:
         """Rank of each pair's target in its row of P̂, and of its source in its column; ties get their average rank.
@@ -152,12 +158,13 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """Best column of each row and best row of each column, with their values."""
+    """Best column of each row and best row of each column, with their values, and S at the best of each row."""
 
     column_of_row: Rows
     value_of_row: Dense
     row_of_column: Rows
     value_of_column: Dense
+    similarity_of_row: Dense
 
 
 def _average_rank(values: Dense, own: Dense, axis: int) -> Vector:

@@ -46,9 +46,10 @@ class SparsePlan:
 
     def best(self) -> Best:
         """The best candidate of each row and column (the first of equals); value 0 where there is none."""
-        by_row = _row_best(self.entries)
-        by_column = _row_best(sparse.csr_array(self.entries.T))
-        return Best(by_row[0], by_row[1], by_column[0], by_column[1])
+        column, value = _row_best(self.entries)
+        row, value_of_column = _row_best(sparse.csr_array(self.entries.T))
+        similarity = np.asarray(self.similarity[np.arange(len(column)), column], dtype=np.float32)
+        return Best(column, value, row, value_of_column, similarity)
 
     def ranks(self, pairs: NDArray[np.integer]) -> tuple[Vector, Vector]:
         """Average rank of each pair in its row and in its column.

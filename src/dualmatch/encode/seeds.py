@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.decode.sinkhorn import Best
+
+NO_SIMILARITY: Final = 1e-4
+"""Similarities are read back from float32 numbers; what is below this is zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +33,12 @@ def mutual_best(forward: Best, backward: Best) -> PseudoSeeds:
     """Pairs (i, j) with j the best of row i in `forward` and i the best of column j in `backward`.
 
     `forward` comes from Sinkhorn of S^t and `backward` from Sinkhorn of its transpose, as the paper's Algorithm 1
-    (lines 6 to 8) has it. A row or column without any mass chooses nobody.
+    (lines 6 to 8) has it. Entities that have nothing in common choose nobody: Sinkhorn pushes what mass is left over
+    to entities without any feature, which is no evidence.
     """
     source = np.arange(len(forward.column_of_row))
     target = forward.column_of_row
-    chosen = (
-        (backward.row_of_column[target] == source) & (forward.value_of_row > 0) & (backward.value_of_column[target] > 0)
-    )
+    chosen = (backward.row_of_column[target] == source) & (forward.similarity_of_row > NO_SIMILARITY)
     pairs = np.stack([source[chosen], target[chosen]], axis=1).astype(np.int32)
     confidence = np.minimum(forward.value_of_row[chosen], backward.value_of_column[target[chosen]])
     return PseudoSeeds(pairs, np.clip(confidence.astype(np.float64), 0.0, 1.0))
