@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualmatch.alignment import Alignment, Pairs
-from dualmatch.config import Config
-from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
+from dualmatch.config import Config, Method
+from dualmatch.decode.decoder import Decoded, decode, decode_naively
+from dualmatch.decode.matching import matching_problem
+from dualmatch.decode.sinkhorn import Kernel, kernel_of, sinkhorn
+from dualmatch.encode.relational import relational_similarity
 from dualmatch.encode.seeds import PseudoSeeds, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
-from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.inputs import Seeds, check_graphs, check_seeds, why_time_is_no_help
+from dualmatch.io.checkpoint import CheckpointFile
+from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
 
 logger = logging.getLogger(__name__)
-
-Seeds = Pairs | Iterable[tuple[str, str]]
 
 
 def align(
@@ -28,6 +33,7 @@ def align(
     seeds: Seeds | None = None,
     *,
     progress: Progress | None = None,
+    checkpoint: Path | None = None,
     config: Config | None = None,
     **options: object,
 ) -> Alignment:
@@ -41,6 +47,8 @@ def align(
         Known pairs, if any: (n, 2) row numbers or (source name, target name) tuples.
     progress:
         Called with (stage, steps done, steps in all).
+    checkpoint:
+        A file that training is saved to after every epoch; where it exists, training goes on from it.
     config, options:
         A whole `Config`, or some of its options by name (``method="temporal"``, ``hops=2`` …).
 
@@ -58,31 +66,131 @@ def align(
     >>> from dualmatch import TemporalGraph, align
     >>> yago = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")])
     >>> wiki = TemporalGraph.from_facts([("Q9", "P50", "Q8", "1864"), ("Q7", "P2", "Q9", "1833")])
-    >>> [(s, t) for s, t, _ in align(yago, wiki).links()]
+    >>> [(s, t) for s, t, _ in align(yago, wiki, method="temporal").links()]
     [('Ada', 'Q7'), ('Book', 'Q8'), ('Charles', 'Q9')]
     """
     config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
-    seed_pairs = check_seeds(seeds, source, target)
-    _check_graphs(source, target)
-    return _temporal(source, target, seed_pairs, config, Stages(progress))
+    check_graphs(source, target)
+    run = Run(source, target, check_seeds(seeds, source, target), config, Stages(progress), checkpoint)
+    return METHODS[config.method](run)
 
 
-def _temporal(source: TemporalGraph, target: TemporalGraph, seeds: Pairs, config: Config, stages: Stages) -> Alignment:
+class Run:
+    """What every step needs: the graphs, the seeds, the options and the clock."""
+
+    def __init__(
+        self,
+        source: TemporalGraph,
+        target: TemporalGraph,
+        seeds: Pairs,
+        config: Config,
+        stages: Stages,
+        checkpoint: Path | None,
+    ) -> None:
+        self.source, self.target, self.seeds = source, target, seeds
+        self.config, self.stages, self.checkpoint = config, stages, checkpoint
+        # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
+        self.share = config.memory_limit // 4
+
+    def temporal(self) -> Similarity:
+        return temporal_similarity(self.source, self.target, self.config.hops, self.config.zero_counts, self.share)
+
+    def pseudo_seeds(self, kernel: Kernel) -> PseudoSeeds:
+        """Algorithm 1, lines 6 to 8."""
+        forward = sinkhorn(kernel, self.config.sinkhorn_iterations).best()
+        backward = sinkhorn(kernel, self.config.sinkhorn_iterations, first="columns").best()
+        return mutual_best(forward, backward)
+
+
+def _temporal(run: Run) -> Alignment:
     """The learning-free time channel alone: pairs that choose each other (Algorithm 1, lines 2 to 8)."""
-    with stages("temporal"):
-        similarity = temporal_similarity(source, target, config.hops, config.zero_counts, config.memory_limit // 3)
-        kernel = kernel_of(similarity, config.sharpness, config.memory_limit // 2)
-    with stages("decode"):
+    config = run.config
+    if reason := why_time_is_no_help(run.source, run.target):
+        raise InputError(f"{reason}; give dated facts, or seed pairs and method dualmatch")
+    with run.stages("temporal"):
+        kernel = kernel_of(run.temporal(), config.sharpness, 2 * run.share)
+    with run.stages("decode"):
         plan = sinkhorn(kernel, config.sinkhorn_iterations)
-        backward = sinkhorn(kernel, config.sinkhorn_iterations, first="columns")
-        found = mutual_best(plan.best(), backward.best())
-        pairs, confidence, is_seed = _with_seeds(found, seeds)
+        found = run.pseudo_seeds(kernel)
+        pairs, confidence, is_seed = _with_seeds(found, run.seeds)
     return Alignment(
-        source, target, pairs, confidence, is_seed, plan, config, pseudo_seeds=found.pairs, seconds=dict(stages.seconds)
+        run.source,
+        run.target,
+        pairs,
+        confidence,
+        is_seed,
+        plan,
+        config,
+        pseudo_seeds=found.pairs,
+        seconds=dict(run.stages.seconds),
     )
 
 
-def _with_seeds(found: PseudoSeeds, seeds: Pairs) -> tuple[Pairs, np.ndarray, np.ndarray]:
+def _dualmatch(run: Run) -> Alignment:
+    """The paper's method whole, with seeds or without (Algorithm 1)."""
+    config, stages = run.config, run.stages
+    timeless = why_time_is_no_help(run.source, run.target)
+    if timeless and not len(run.seeds):
+        raise InputError(f"{timeless}; without times, give seed pairs to learn from")
+    temporal, pseudo = None, None
+    with stages("temporal"):
+        if timeless:
+            logger.warning("%s: going on with the relational channel alone", timeless)
+        else:
+            temporal = hold(run.temporal(), run.share)
+            if not len(run.seeds):
+                pseudo = run.pseudo_seeds(kernel_of(temporal, config.sharpness, run.share))
+    known = run.seeds if pseudo is None else pseudo.pairs
+    with stages("relational"):
+        trained = relational_similarity(
+            run.source,
+            run.target,
+            known,
+            config,
+            pseudo=pseudo is not None,
+            progress=stages.step,
+            checkpoint=None if run.checkpoint is None else CheckpointFile(run.checkpoint),
+        )
+        relational = hold(trained, run.share)
+    with stages("decode"):
+        decoded = _decoded(run, temporal, relational, known)
+        best = decoded.plan.best()
+        pairs, confidence, is_seed = _with_seeds(mutual_best(best, best), run.seeds)
+    return Alignment(
+        run.source,
+        run.target,
+        pairs,
+        confidence,
+        is_seed,
+        decoded.plan,
+        config,
+        pseudo_seeds=None if pseudo is None else pseudo.pairs,
+        decoded=decoded,
+        seconds=dict(stages.seconds),
+    )
+
+
+def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, known: Pairs) -> Decoded:
+    config = run.config
+    if config.decoder == "naive":
+        return decode_naively(temporal, relational, config.hops, run.share)
+    problem = None if temporal is None else matching_problem(run.source, run.target, known, config.wl_iterations)
+    return decode(
+        temporal,
+        relational,
+        problem,
+        config.alphas,
+        sharpness=config.sharpness,
+        iterations=config.sinkhorn_iterations,
+        memory_limit=run.share,
+        progress=run.stages.step,
+    )
+
+
+METHODS: dict[Method, Callable[[Run], Alignment]] = {"temporal": _temporal, "dualmatch": _dualmatch}
+
+
+def _with_seeds(found: PseudoSeeds, seeds: Pairs) -> tuple[Pairs, NDArray[np.float64], NDArray[np.bool_]]:
     """Seeds stand as given; what was found for their entities gives way."""
     free = ~np.isin(found.pairs[:, 0], seeds[:, 0]) & ~np.isin(found.pairs[:, 1], seeds[:, 1])
     pairs = np.concatenate([seeds, found.pairs[free]])
@@ -90,50 +198,6 @@ def _with_seeds(found: PseudoSeeds, seeds: Pairs) -> tuple[Pairs, np.ndarray, np
     is_seed = np.arange(len(pairs)) < len(seeds)
     order = np.argsort(pairs[:, 0], kind="stable")
     return pairs[order], confidence[order], is_seed[order]
-
-
-def check_seeds(seeds: Seeds | None, source: TemporalGraph, target: TemporalGraph) -> Pairs:
-    """Seeds as (n, 2) rows; unknown entities and entities given twice are errors."""
-    if seeds is None:
-        return np.zeros((0, 2), np.int32)
-    if isinstance(seeds, np.ndarray) and np.issubdtype(seeds.dtype, np.integer):
-        pairs = seeds.reshape(-1, 2).astype(np.int32)
-    else:
-        pairs = _rows_of_names([(str(s), str(t)) for s, t in seeds], source, target)
-    for side, graph, column in (("source", source, pairs[:, 0]), ("target", target, pairs[:, 1])):
-        if len(column) and (column.min() < 0 or column.max() >= graph.n_entities):
-            raise InputError(f"seeds: a {side} row lies outside 0…{graph.n_entities - 1}")
-        values, counts = np.unique(column, return_counts=True)
-        if (counts > 1).any():
-            name = graph.entities[int(values[counts > 1][0])]
-            raise InputError(f"seeds: {side} entity {name!r} stands in {int(counts.max())} pairs; seeds are 1-to-1")
-    return pairs
-
-
-def _rows_of_names(names: Sequence[tuple[str, str]], source: TemporalGraph, target: TemporalGraph) -> Pairs:
-    for side, graph, position in (("source", source, 0), ("target", target, 1)):
-        unknown = [pair[position] for pair in names if pair[position] not in graph.entity_rows]
-        if unknown:
-            raise InputError(
-                f"seeds: {len(unknown)} {side} entities are not in {graph.name}, {unknown[0]!r} among them"
-            )
-    rows = [(source.entity_rows[s], target.entity_rows[t]) for s, t in names]
-    return np.array(rows, dtype=np.int32).reshape(-1, 2)
-
-
-def _check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
-    for graph in (source, target):
-        if graph.n_facts == 0:
-            raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
-    for graph in (source, target):
-        if not graph.has_times:
-            raise InputError(
-                f"{graph.name}: no fact has a time, so time cannot tell its entities apart; "
-                "give dated facts, or seed pairs and a method that uses them"
-            )
-    intervals = shared_intervals(source, target)
-    if not len(np.intersect1d(intervals.source[intervals.source >= 0], intervals.target[intervals.target >= 0])):
-        raise InputError(f"{source.name} and {target.name} have no time in common; check their date formats and spans")
 
 
 def _given(config: Config | None) -> dict[str, object]:

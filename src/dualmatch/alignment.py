@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.config import Config
+from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.sinkhorn import Best, Vector
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.similarity import Rows
@@ -43,6 +44,8 @@ class Alignment:
         The soft scores of the run.
     pseudo_seeds: (m, 2) int32 or None
         The pairs the run found by time alone before anything else.
+    decoded:
+        What the GM-Decoder chose and why: α, and D with both kernels for every α tried.
     seconds:
         What each stage took.
     """
@@ -55,6 +58,7 @@ class Alignment:
     plan: SoftPlan
     config: Config
     pseudo_seeds: Pairs | None = None
+    decoded: Decoded | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     version: str = __version__
 

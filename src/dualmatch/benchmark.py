@@ -13,6 +13,7 @@ import numpy as np
 from dualmatch.align import align
 from dualmatch.alignment import Alignment, Pairs
 from dualmatch.config import Config
+from dualmatch.decode.decoder import Decoded
 from dualmatch.errors import InputError
 from dualmatch.evaluate import Evaluation, evaluate
 from dualmatch.io.folder import BenchmarkFolder, read_folder
@@ -91,7 +92,7 @@ def benchmark(
         "seed": config.seed,
         "version": alignment.version,
         "dataset": folder.resolve().name,
-        **_accuracy(evaluation),
+        **_accuracy(evaluation, alignment.decoded),
         "seconds": seconds,
         "unit_seconds": float(np.median(unit)),
         "peak_mb": peak,
@@ -127,16 +128,18 @@ def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
     return np.concatenate([supervision, reference])
 
 
-def _accuracy(evaluation: Evaluation) -> dict[str, Any]:
+def _accuracy(evaluation: Evaluation, decoded: Decoded | None) -> dict[str, Any]:
     report = asdict(evaluation)
+    alpha = None if decoded is None else decoded.alpha
+    distances = None if decoded is None else {str(a): d.total for a, d in decoded.distances.items()}
     return {
         "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
         "abstention": report["abstention"],
         "calibration": report["calibration"],
         "pseudo_seeds": report["pseudo_seeds"],
-        "alpha": None,
-        "weights": None,
-        "distance": None,
+        "alpha": alpha,
+        "weights": None if alpha is None else {"temporal": alpha, "relational": 1.0},
+        "distance": distances or None,
         "rounds": None,
     }
 

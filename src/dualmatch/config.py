@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 
 from dualmatch.errors import ConfigError
 from dualmatch.memory import default_limit
 
-Method = Literal["temporal"]
+Method = Literal["temporal", "dualmatch"]
 DEFAULT_METHOD: Method = "temporal"
+Decoder = Literal["graph-matching", "naive"]
+Negatives = Literal["other", "both"]
+Reflection = Literal["auto", "all", "times", "none"]
+
+
+def _numbers(value: object) -> object:
+    """Allow "0, 0.5, 1" and lists where a tuple of numbers is meant."""
+    if isinstance(value, str):
+        return tuple(float(part) for part in value.split(","))
+    return tuple(value) if isinstance(value, list) else value
 
 
 class Config(BaseModel):
@@ -30,7 +48,9 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     method: Method = Field(
-        default=DEFAULT_METHOD, description="how to align: 'temporal' is the paper's learning-free time channel"
+        default=DEFAULT_METHOD,
+        description="how to align: 'temporal' is the paper's learning-free time channel, 'dualmatch' the paper's whole "
+        "method (needs the extra [gnn])",
     )
     seed: int = Field(default=0, ge=0, description="seed of every random choice")
     memory_limit: int = Field(
@@ -46,6 +66,38 @@ class Config(BaseModel):
         default=50.0, gt=0, le=1000, description="Sinkhorn's kernel is exp(sharpness * similarity)"
     )
     sinkhorn_iterations: int = Field(default=10, ge=1, le=1000, description="rows, then columns, this many times")
+
+    dimension: int = Field(default=128, ge=2, le=4096, description="d: length of the relational encoder's vectors")
+    epochs: int | None = Field(
+        default=None,
+        ge=0,
+        description="passes over the seeds; by rule: 3 with pseudo-seeds, 10 with seeds, 20 with few",
+    )
+    batch: int = Field(default=512, ge=1, description="seed pairs a training step")
+    learning_rate: float = Field(default=0.005, gt=0, description="step size of the optimiser, RMSprop")
+    dropout: float = Field(default=0.3, ge=0, lt=1, description="share of features dropped while training")
+    reflection: Reflection = Field(
+        default="auto",
+        description="what neighbours are reflected by: all (relations and times), times or none; auto: all where both "
+        "graphs have about as many relations, else nothing",
+    )
+    negatives: Negatives = Field(
+        default="both",
+        description="whom a pair is told apart from in training: the entities of the other graph, or of both",
+    )
+    time_aspect: bool = Field(default=True, description="give the encoder its third aspect, the times at an entity")
+    device: str = Field(default="cpu", description="where to train: cpu, cuda, cuda:0 …")
+
+    decoder: Decoder = Field(
+        default="graph-matching",
+        description="how to fuse the channels: by graph matching, or naively (the paper's concatenated features)",
+    )
+    alphas: Annotated[tuple[float, ...], BeforeValidator(_numbers)] = Field(
+        default=tuple(k / 4 for k in range(9)),
+        min_length=1,
+        description="R_α: weights of the temporal channel to choose from, separated by commas",
+    )
+    wl_iterations: int = Field(default=8, ge=0, le=50, description="h: refinements of the WL kernels")
 
     @model_validator(mode="wrap")
     @classmethod

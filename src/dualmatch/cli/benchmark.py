@@ -11,6 +11,7 @@ import click
 from dualmatch.benchmark import Setting, benchmark
 from dualmatch.cli import console
 from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, quiet_option
+from dualmatch.cli.process import prepare_process
 from dualmatch.cli.tables import cost_line, links_table, ranking_table
 from dualmatch.config import Config
 from dualmatch.io.atomic import check_writable, replacing
@@ -51,6 +52,7 @@ def benchmark_command(
       dualmatch benchmark data/dicews --setting supervised --seed-pairs 200 --json -
     """
     config = Config.checked(**given(options))
+    prepare_process(config)
     to_file = Path(json_path) if json_path not in (None, "-") else None
     if to_file is not None:
         check_writable(to_file, force)

@@ -27,7 +27,7 @@ class Decoded:
 def decode(
     temporal: Similarity | None,
     relational: Similarity,
-    problem: MatchingProblem,
+    problem: MatchingProblem | None,
     alphas: Sequence[float] = PAPER_ALPHAS,
     *,
     sharpness: float = 50.0,
@@ -42,11 +42,11 @@ def decode(
     temporal, relational:
         S^t (None where the graphs have no times: then P̂ = Sinkhorn(S^r)) and S^r.
     problem:
-        The matrices D compares, with k^r and k^t.
+        The matrices D compares, with k^r and k^t; not needed without S^t.
     memory_limit:
         Bytes the kernel may take; above that its blocks are computed again on every pass.
     """
-    if temporal is None:
+    if temporal is None or problem is None:
         plan = sinkhorn(kernel_of(relational, sharpness, memory_limit), iterations)
         return Decoded(plan, None, {})
     n_source, n_target = relational.shape

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from dualmatch.decode.kernel import entity_labels, entity_time_graph, wl_kernel
+from dualmatch.graph.matrices import relational_adjacency, shared_intervals, time_adjacency, time_counts
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.similarity import Rows
 
 
@@ -50,6 +54,27 @@ class MatchingProblem:
         relational = _squared_norm(self.source @ plan - plan @ self.target)
         temporal = _squared_norm(self.source_times - plan @ self.target_times)
         return Distance(relational, temporal, self.relational_weight, self.temporal_weight)
+
+
+def matching_problem(
+    source: TemporalGraph, target: TemporalGraph, pairs: NDArray[np.integer], wl_iterations: int = 8
+) -> MatchingProblem:
+    """The matrices of two graphs, with k^r and k^t from WL kernels whose labels mean something.
+
+    Parameters
+    ----------
+    pairs: (n, 2)
+        Seeds or pseudo-seeds: the two entities of a pair share a label in both kernels. Equal times share one, too.
+    """
+    intervals = shared_intervals(source, target)
+    graphs = ((source, intervals.source), (target, intervals.target))
+    adjacency = [relational_adjacency(graph) for graph, _ in graphs]
+    times = [time_adjacency(time_counts(graph, interval, intervals.count)) for graph, interval in graphs]
+    labels = entity_labels(source.n_entities, target.n_entities, pairs)
+    relational_weight = wl_kernel(adjacency[0], adjacency[1], *labels, iterations=wl_iterations)
+    (bipartite_s, labels_s), (bipartite_t, labels_t) = map(entity_time_graph, times, labels)
+    temporal_weight = wl_kernel(bipartite_s, bipartite_t, labels_s, labels_t, iterations=wl_iterations)
+    return MatchingProblem(adjacency[0], adjacency[1], times[0], times[1], relational_weight, temporal_weight)
 
 
 def top_1(column_of_row: Rows, n_target: int) -> sparse.csr_array:

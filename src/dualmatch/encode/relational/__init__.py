@@ -1,0 +1,84 @@
+"""Relational-Encoder: the triple-aspect GNN of the paper and its training; the only place that imports torch.
+
+torch is imported when a training starts, never before: everything else of dualmatch works without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from dualmatch.alignment import Pairs
+from dualmatch.config import Config, Reflection
+from dualmatch.encode.relational.checkpoint import CheckpointStore
+from dualmatch.errors import MissingExtraError
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.similarity import FactorSimilarity
+
+ALIKE_VOCABULARIES: Final = 0.5
+
+
+def relational_similarity(
+    source: TemporalGraph,
+    target: TemporalGraph,
+    seeds: Pairs,
+    config: Config,
+    *,
+    pseudo: bool,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: CheckpointStore | None = None,
+) -> FactorSimilarity:
+    """S^r: train the encoder on seed pairs, then compare all entities by cosine.
+
+    Parameters
+    ----------
+    pseudo:
+        Whether the seeds were found rather than given; it decides the number of epochs.
+    progress:
+        Called with (steps done, steps in all).
+
+    Raises
+    ------
+    MissingExtraError
+        Where torch is not installed.
+    """
+    try:
+        from dualmatch.encode.relational.layers import EncoderShape
+        from dualmatch.encode.relational.loss import LossShape
+        from dualmatch.encode.relational.train import TrainingConfig, relational_embeddings
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtraError(
+            f"method {config.method} needs torch, which is not installed; install it: pip install 'dualmatch[gnn]'"
+        ) from None
+    reflection = _reflection(source, target, config)
+    training = TrainingConfig(
+        epochs=config.epochs,
+        batch=config.batch,
+        learning_rate=config.learning_rate,
+        dropout=config.dropout,
+        device=config.device,
+        loss=LossShape(both_graphs=config.negatives == "both"),
+        encoder=EncoderShape(
+            dimension=config.dimension,
+            reflect_relations=reflection == "all",
+            reflect_times=reflection in ("all", "times"),
+            time_aspect=config.time_aspect,
+        ),
+    )
+    h_source, h_target = relational_embeddings(
+        source, target, seeds, training, pseudo=pseudo, seed=config.seed, progress=progress, checkpoint=checkpoint
+    )
+    return FactorSimilarity(h_source, h_target)
+
+
+def _reflection(source: TemporalGraph, target: TemporalGraph, config: Config) -> Reflection:
+    """Reflecting by a relation's vector means the same on both sides only where relations correspond one to one.
+
+    Vocabularies of different size cannot; then reflection only blurs what neighbours say (docs/relational.md).
+    """
+    if config.reflection != "auto":
+        return config.reflection
+    sizes = sorted((source.n_relations, target.n_relations))
+    return "all" if sizes[0] >= ALIKE_VOCABULARIES * sizes[1] else "none"

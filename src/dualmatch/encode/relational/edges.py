@@ -1,0 +1,231 @@
+"""Edges of both graphs, grouped by what lies on them: the constant structure under every layer.
+
+The vector of an edge depends only on its *set* of relations (or of times), so vectors, reflections and attention
+logits belong to sets, of which there are far fewer than edges. Nothing here is trained and nothing holds a row of
+floats for each edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Directed edges of both graphs in row order, each with its inverse; target rows follow the source rows.
+
+    Attributes
+    ----------
+    indptr: (n_entities + 1,)
+    neighbour: (n_edges,)
+        The far end j of each edge (i, j), sorted within a row.
+    inverse: (n_edges,)
+        The position of (j, i).
+    """
+
+    indptr: Index
+    neighbour: Index
+    inverse: Index
+
+    @property
+    def n_entities(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        return len(self.neighbour)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeSets:
+    """Which set of symbols (relations, or times) lies on each edge.
+
+    Attributes
+    ----------
+    of_edge: (n_edges,)
+        The set of the edge (i, j).
+    members: (n_sets, n_symbols) csr
+        Rows are means over the symbols of a set; the row of the empty set is empty.
+    """
+
+    of_edge: Index
+    members: sp.csr_array
+
+    @property
+    def n_sets(self) -> int:
+        return int(self.members.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """All that the encoder knows of the two graphs.
+
+    Attributes
+    ----------
+    near_entities: (n, n) csr, near_relations: (n, 2 * n_relations) csr, near_times: (n, n_times) csr
+        Row means: over i and its neighbours, over the relations at i (in and out apart), over the times at i.
+    """
+
+    n_source: int
+    n_target: int
+    edges: Edges
+    relation_sets: EdgeSets
+    time_sets: EdgeSets
+    near_entities: sp.csr_array
+    near_relations: sp.csr_array
+    near_times: sp.csr_array
+
+    @property
+    def n_entities(self) -> int:
+        return self.n_source + self.n_target
+
+    @property
+    def has_times(self) -> bool:
+        return bool(self.near_times.nnz)
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    """Facts of both graphs in one numbering: entities and relations of the target go on after the source's."""
+
+    head: Index
+    relation: Index
+    tail: Index
+    times: tuple[Index, Index]  # begin and end as numbers of distinct times, -1 where unknown
+    n_entities: int
+    n_relations: int
+    n_times: int
+
+
+def build_structure(source: TemporalGraph, target: TemporalGraph, unknown_is_a_time: bool = False) -> Structure:
+    """Group the edges of both graphs by relation set and by time set.
+
+    Relations are never shared between the graphs; times are, because a date means the same on both sides.
+
+    Examples
+    --------
+    >>> graph = TemporalGraph.from_facts([("Ada", "lived in", "London", "1835", "1852")])
+    >>> build_structure(graph, graph).edges.n_edges
+    4
+    """
+    facts = _join(source, target, unknown_is_a_time)
+    edges, edge_of_fact, edge_of_inverse = _edges(facts)
+    relation_sets = _group(
+        np.concatenate([edge_of_fact, edge_of_inverse]),
+        np.concatenate([facts.relation, facts.relation + facts.n_relations]),
+        edges.n_edges,
+        2 * facts.n_relations,
+    )
+    known = [(edge[time >= 0], time[time >= 0]) for time in facts.times for edge in (edge_of_fact, edge_of_inverse)]
+    time_sets = _group(
+        np.concatenate([edge for edge, _ in known]),
+        np.concatenate([time for _, time in known]),
+        edges.n_edges,
+        facts.n_times,
+    )
+    everyone = np.arange(facts.n_entities)
+    rows = np.repeat(everyone, np.diff(edges.indptr))
+    ends = [(end[time >= 0], time[time >= 0]) for time in facts.times for end in (facts.head, facts.tail)]
+    return Structure(
+        n_source=source.n_entities,
+        n_target=target.n_entities,
+        edges=edges,
+        relation_sets=relation_sets,
+        time_sets=time_sets,
+        near_entities=_row_means(
+            np.concatenate([rows, everyone]),
+            np.concatenate([edges.neighbour, everyone]),
+            (facts.n_entities, facts.n_entities),
+        ),
+        near_relations=_row_means(
+            np.concatenate([facts.head, facts.tail]),
+            np.concatenate([facts.relation, facts.relation + facts.n_relations]),
+            (facts.n_entities, 2 * facts.n_relations),
+        ),
+        near_times=_row_means(
+            np.concatenate([end for end, _ in ends]),
+            np.concatenate([time for _, time in ends]),
+            (facts.n_entities, facts.n_times),
+        ),
+    )
+
+
+def _join(source: TemporalGraph, target: TemporalGraph, unknown_is_a_time: bool) -> _Facts:
+    def both(column: str, shift: int = 0) -> Index:
+        return np.concatenate(
+            [getattr(source, column).astype(np.int64), getattr(target, column).astype(np.int64) + shift]
+        )
+
+    begin, end = both("begin"), both("end")
+    codes = np.unique(np.concatenate([begin, end]))
+    if not unknown_is_a_time:
+        codes = codes[codes != UNKNOWN]
+    times = tuple(
+        np.where((column == UNKNOWN) & (not unknown_is_a_time), -1, np.searchsorted(codes, column))
+        for column in (begin, end)
+    )
+    return _Facts(
+        head=both("head", source.n_entities),
+        relation=both("relation", source.n_relations),
+        tail=both("tail", source.n_entities),
+        times=(times[0], times[1]),
+        n_entities=source.n_entities + target.n_entities,
+        n_relations=source.n_relations + target.n_relations,
+        n_times=len(codes),
+    )
+
+
+def _edges(facts: _Facts) -> tuple[Edges, Index, Index]:
+    """The distinct directed edges, and the edge of each fact and of its inverse."""
+    n = facts.n_entities
+    keys = np.concatenate([facts.head * n + facts.tail, facts.tail * n + facts.head])
+    distinct, position = np.unique(keys, return_inverse=True)
+    row, neighbour = np.divmod(distinct, n)
+    indptr = np.searchsorted(row, np.arange(n + 1))
+    inverse = np.searchsorted(distinct, neighbour * n + row)
+    edge_of_fact, edge_of_inverse = np.split(position.astype(np.int64), 2)
+    return Edges(indptr, neighbour, inverse), edge_of_fact, edge_of_inverse
+
+
+def _group(edge: Index, symbol: Index, n_edges: int, n_symbols: int) -> EdgeSets:
+    """Give edges with the same set of symbols the same number; edges without any share the empty set."""
+    pairs = np.unique(edge * n_symbols + symbol) if len(edge) else np.empty(0, np.int64)
+    edge, symbol = np.divmod(pairs, max(n_symbols, 1))
+    size = np.bincount(edge, minlength=n_edges)
+    place = np.arange(len(edge)) - np.repeat(np.cumsum(size) - size, size)
+    # Refine place by place: two edges agree on their first k symbols when they agreed on k - 1 and on the k-th.
+    of_edge = np.zeros(n_edges, np.int64)
+    for k in range(int(size.max(initial=0))):
+        here = place == k
+        word = np.zeros(n_edges, np.int64)
+        word[edge[here]] = symbol[here] + 1
+        long_enough = size >= k  # shorter sets are settled; renumbering them all again would cost for nothing
+        of_edge[long_enough] = _renumber(
+            of_edge[long_enough] * (n_symbols + 1) + word[long_enough], of_edge[~long_enough]
+        )
+    of_edge = np.unique(of_edge, return_inverse=True)[1].astype(np.int64)
+    n_sets = int(of_edge.max(initial=-1)) + 1
+    return EdgeSets(of_edge, _row_means(of_edge[edge], symbol, (n_sets, n_symbols)))
+
+
+def _renumber(keys: Index, taken: Index) -> Index:
+    """Numbers for distinct keys that clash with none of those taken."""
+    return np.unique(keys, return_inverse=True)[1].astype(np.int64) + int(taken.max(initial=-1)) + 1
+
+
+def _row_means(row: Index, column: Index, shape: tuple[int, int]) -> sp.csr_array:
+    """Rows that take the mean over their distinct columns; a row without any stays empty."""
+    matrix = sp.coo_array((np.ones(len(row), np.float32), (row, column)), shape=shape).tocsr()
+    matrix.sort_indices()
+    size = np.maximum(np.diff(matrix.indptr), 1).astype(np.float32)
+    matrix.data = 1 / np.repeat(size, np.diff(matrix.indptr))
+    return matrix
