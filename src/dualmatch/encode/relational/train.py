@@ -52,11 +52,9 @@ def default_epochs(n_seeds: int, n_entities: int, pseudo: bool, batch: int) -> i
     >>> default_epochs(9_782, 19_493, pseudo=True, batch=512), default_epochs(40, 400, pseudo=False, batch=512)
     (3, 20)
     """
-    if pseudo:
-        epochs = 3
-    else:
-        epochs = 10 if n_seeds >= _FEW * n_entities else 20
-    return max(epochs, -(-_LEAST_STEPS // -(-n_seeds // batch)))
+    by_rule = 3 if pseudo else (10 if n_seeds >= _FEW * n_entities else 20)
+    steps_an_epoch = -(-n_seeds // batch)
+    return max(by_rule, -(-_LEAST_STEPS // steps_an_epoch))
 
 
 def relational_embeddings(
