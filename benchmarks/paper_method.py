@@ -68,7 +68,9 @@ def measure(data: BenchmarkFolder, temporal: Similarity, setting: str, config: C
         "negatives": config.negatives,
         "alpha": decoded.alpha,
         "h1": hits(decoded, groups),
-        "distance": {alpha: round(distance.total, 2) for alpha, distance in decoded.distances.items()},
+        "distance": {alpha: round(d.total, 2) for alpha, d in decoded.distances.items()},
+        "relational": {alpha: round(d.relational, 2) for alpha, d in decoded.distances.items()},
+        "temporal": {alpha: round(d.temporal, 2) for alpha, d in decoded.distances.items()},
         "seconds": {"train": round(trained - start, 1), "decode": round(time.perf_counter() - trained, 1)},
     }
     if every_weight:

@@ -188,7 +188,7 @@ def test_what_cannot_be_measured_is_refused_before_aligning(
 
 def test_progress_goes_through_the_stages_in_order(small_world: Path) -> None:
     seen: list[str] = []
-    benchmark(small_world, Config(), progress=lambda stage, _done, _total: seen.append(stage))
+    benchmark(small_world, Config(), progress=lambda stage, *_: seen.append(stage))
     assert list(dict.fromkeys(seen)) == ["read", "temporal", "decode"]
 
 

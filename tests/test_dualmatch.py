@@ -88,3 +88,40 @@ def test_everything_but_training_works_without_torch(small_world: Path, tmp_path
 def test_the_command_line_does_not_load_torch_for_other_methods() -> None:
     code = "import sys, dualmatch, dualmatch.cli.main; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_entities_in_no_fact_get_no_link() -> None:
+    graph = simulate(World(entities=60, seed=1)).source
+    lonely = TemporalGraph(
+        graph.head,
+        graph.relation,
+        graph.tail,
+        graph.begin,
+        graph.end,
+        (*graph.entities, *(f"lonely {k}" for k in range(9))),
+        graph.relations,
+    )
+    assert not any("lonely" in source + target for source, target, _ in align(lonely, lonely, **SMALL).links())
+
+
+def test_a_device_that_is_not_there_is_told_before_any_work() -> None:
+    graph = simulate(World(entities=60, seed=1)).source
+    with pytest.raises(InputError, match="option device: 'gpu' is not to be had here"):
+        align(graph, graph, method="dualmatch", device="gpu")
+
+
+def test_a_checkpoint_of_other_dates_or_more_epochs_is_refused(tmp_path: Path) -> None:
+    pair = simulate(World(entities=60, seed=1))
+    path = tmp_path / "training.npz"
+    options = {**SMALL, "dimension": 8}
+    align(pair.source, pair.target, pair.gold, **options, epochs=2, checkpoint=path)
+    with pytest.raises(InputError, match="2 epochs behind it, 1 were asked for"):
+        align(pair.source, pair.target, pair.gold, **options, epochs=1, checkpoint=path)
+    source = pair.source
+    other = TemporalGraph(
+        source.head, source.relation, source.tail, source.begin, source.begin[::-1], source.entities, source.relations
+    )
+    with pytest.raises(InputError, match="another training"):
+        align(other, pair.target, pair.gold, **options, epochs=2, checkpoint=path)
+    with pytest.raises(InputError, match="does not train"):
+        align(pair.source, pair.target, method="temporal", checkpoint=path)

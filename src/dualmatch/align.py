@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +15,30 @@ from dualmatch.config import Config, Method
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.matching import matching_problem
 from dualmatch.decode.sinkhorn import Kernel, kernel_of, sinkhorn
-from dualmatch.encode.relational import relational_similarity
+from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import PseudoSeeds, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
+from dualmatch.evidence import gather_evidence
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.inputs import Seeds, check_graphs, check_seeds, why_time_is_no_help
+from dualmatch.inputs import KnownPairs, check_graphs, check_pairs, why_time_is_no_help
 from dualmatch.io.checkpoint import CheckpointFile
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
 
 logger = logging.getLogger(__name__)
 
+EMITTED_FROM: Final = 0.5
+"""Evidence pairs are emitted above this probability: more likely than all other outcomes together."""
+
 
 def align(
     source: TemporalGraph,
     target: TemporalGraph,
-    seeds: Seeds | None = None,
+    seeds: KnownPairs | None = None,
     *,
     progress: Progress | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | Path | None = None,
     config: Config | None = None,
     **options: object,
 ) -> Alignment:
@@ -44,9 +49,9 @@ def align(
     source, target:
         The two graphs.
     seeds:
-        Known pairs, if any: (n, 2) row numbers or (source name, target name) tuples.
+        Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
     progress:
-        Called with (stage, steps done, steps in all).
+        Called with (stage, steps done, steps in all, a note such as the loss).
     checkpoint:
         A file that training is saved to after every epoch; where it exists, training goes on from it.
     config, options:
@@ -71,7 +76,10 @@ def align(
     """
     config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
     check_graphs(source, target)
-    run = Run(source, target, check_seeds(seeds, source, target), config, Stages(progress), checkpoint)
+    if checkpoint is not None and config.method != "dualmatch":
+        raise InputError(f"a checkpoint goes with method dualmatch; method {config.method} does not train")
+    saved = None if checkpoint is None else Path(checkpoint)
+    run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved)
     return METHODS[config.method](run)
 
 
@@ -107,6 +115,8 @@ def _temporal(run: Run) -> Alignment:
     config = run.config
     if reason := why_time_is_no_help(run.source, run.target):
         raise InputError(f"{reason}; give dated facts, or seed pairs and method dualmatch")
+    if len(run.seeds):
+        logger.warning("method temporal does not learn from seeds, it only keeps them; dualmatch and evidence do learn")
     with run.stages("temporal"):
         kernel = kernel_of(run.temporal(), config.sharpness, 2 * run.share)
     with run.stages("decode"):
@@ -132,6 +142,8 @@ def _dualmatch(run: Run) -> Alignment:
     timeless = why_time_is_no_help(run.source, run.target)
     if timeless and not len(run.seeds):
         raise InputError(f"{timeless}; without times, give seed pairs to learn from")
+    check_training(config)
+    store = None if run.checkpoint is None else CheckpointFile(run.checkpoint)
     temporal, pseudo = None, None
     with stages("temporal"):
         if timeless:
@@ -149,13 +161,13 @@ def _dualmatch(run: Run) -> Alignment:
             config,
             pseudo=pseudo is not None,
             progress=stages.step,
-            checkpoint=None if run.checkpoint is None else CheckpointFile(run.checkpoint),
+            checkpoint=store,
         )
         relational = hold(trained, run.share)
     with stages("decode"):
         decoded = _decoded(run, temporal, relational, known)
         best = decoded.plan.best()
-        pairs, confidence, is_seed = _with_seeds(mutual_best(best, best), run.seeds)
+        pairs, confidence, is_seed = _with_seeds(_in_facts(mutual_best(best, best), run), run.seeds)
     return Alignment(
         run.source,
         run.target,
@@ -174,7 +186,11 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
     config = run.config
     if config.decoder == "naive":
         return decode_naively(temporal, relational, config.hops, run.share)
-    problem = None if temporal is None else matching_problem(run.source, run.target, known, config.wl_iterations)
+    problem = (
+        None
+        if temporal is None
+        else matching_problem(run.source, run.target, known, config.wl_iterations, config.zero_counts)
+    )
     return decode(
         temporal,
         relational,
@@ -187,7 +203,41 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
     )
 
 
-METHODS: dict[Method, Callable[[Run], Alignment]] = {"temporal": _temporal, "dualmatch": _dualmatch}
+def _evidence(run: Run) -> Alignment:
+    """Rounds of shared dated facts, training-free; pairs that the last round holds for more likely than not."""
+    if not len(run.seeds) and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
+        raise InputError(f"{reason}; without times, give seed pairs to start from")
+    with run.stages("evidence"):
+        evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step)
+    with run.stages("decode"):
+        sure = evidence.probability > EMITTED_FROM
+        found = PseudoSeeds(evidence.pairs[sure].astype(np.int32), evidence.probability[sure])
+        pairs, confidence, is_seed = _with_seeds(found, run.seeds)
+    return Alignment(
+        run.source,
+        run.target,
+        pairs,
+        confidence,
+        is_seed,
+        evidence.plan,
+        run.config,
+        pseudo_seeds=None if len(run.seeds) else evidence.first_pairs.astype(np.int32),
+        rounds=evidence.rounds,
+        seconds=dict(run.stages.seconds),
+    )
+
+
+METHODS: dict[Method, Callable[[Run], Alignment]] = {
+    "temporal": _temporal,
+    "dualmatch": _dualmatch,
+    "evidence": _evidence,
+}
+
+
+def _in_facts(found: PseudoSeeds, run: Run) -> PseudoSeeds:
+    """Without the pairs of entities in no fact: what the encoder says of them is how it was initialised."""
+    kept = run.source.is_in_a_fact[found.pairs[:, 0]] & run.target.is_in_a_fact[found.pairs[:, 1]]
+    return PseudoSeeds(found.pairs[kept], found.confidence[kept])
 
 
 def _with_seeds(found: PseudoSeeds, seeds: Pairs) -> tuple[Pairs, NDArray[np.float64], NDArray[np.bool_]]:

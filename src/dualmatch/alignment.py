@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dualmatch.config import Config
 from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.sinkhorn import Best, Vector
+from dualmatch.evidence import Round
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.similarity import Rows
 from dualmatch.version import __version__
@@ -46,6 +47,8 @@ class Alignment:
         The pairs the run found by time alone before anything else.
     decoded:
         What the GM-Decoder chose and why: α, and D with both kernels for every α tried.
+    rounds:
+        What each round of evidence did.
     seconds:
         What each stage took.
     """
@@ -59,6 +62,7 @@ class Alignment:
     config: Config
     pseudo_seeds: Pairs | None = None
     decoded: Decoded | None = None
+    rounds: tuple[Round, ...] | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     version: str = __version__
 

@@ -13,7 +13,6 @@ import numpy as np
 from dualmatch.align import align
 from dualmatch.alignment import Alignment, Pairs
 from dualmatch.config import Config
-from dualmatch.decode.decoder import Decoded
 from dualmatch.errors import InputError
 from dualmatch.evaluate import Evaluation, evaluate
 from dualmatch.io.folder import BenchmarkFolder, read_folder
@@ -92,7 +91,7 @@ def benchmark(
         "seed": config.seed,
         "version": alignment.version,
         "dataset": folder.resolve().name,
-        **_accuracy(evaluation, alignment.decoded),
+        **_accuracy(evaluation, alignment),
         "seconds": seconds,
         "unit_seconds": float(np.median(unit)),
         "peak_mb": peak,
@@ -128,8 +127,8 @@ def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
     return np.concatenate([supervision, reference])
 
 
-def _accuracy(evaluation: Evaluation, decoded: Decoded | None) -> dict[str, Any]:
-    report = asdict(evaluation)
+def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
+    report, decoded, rounds = asdict(evaluation), alignment.decoded, alignment.rounds
     alpha = None if decoded is None else decoded.alpha
     distances = None if decoded is None else {str(a): d.total for a, d in decoded.distances.items()}
     return {
@@ -140,7 +139,7 @@ def _accuracy(evaluation: Evaluation, decoded: Decoded | None) -> dict[str, Any]
         "alpha": alpha,
         "weights": None if alpha is None else {"temporal": alpha, "relational": 1.0},
         "distance": distances or None,
-        "rounds": None,
+        "rounds": None if rounds is None else [asdict(step) for step in rounds],
     }
 
 

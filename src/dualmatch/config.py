@@ -14,10 +14,11 @@ from pydantic import (
     model_validator,
 )
 
+from dualmatch.decode.decoder import PAPER_ALPHAS
 from dualmatch.errors import ConfigError
 from dualmatch.memory import default_limit
 
-Method = Literal["temporal", "dualmatch"]
+Method = Literal["temporal", "dualmatch", "evidence"]
 DEFAULT_METHOD: Method = "temporal"
 Decoder = Literal["graph-matching", "naive"]
 Negatives = Literal["other", "both"]
@@ -45,7 +46,7 @@ class Config(BaseModel):
     1
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     method: Method = Field(
         default=DEFAULT_METHOD,
@@ -92,8 +93,8 @@ class Config(BaseModel):
         default="graph-matching",
         description="how to fuse the channels: by graph matching, or naively (the paper's concatenated features)",
     )
-    alphas: Annotated[tuple[float, ...], BeforeValidator(_numbers)] = Field(
-        default=tuple(k / 4 for k in range(9)),
+    alphas: Annotated[tuple[Annotated[float, Field(ge=0)], ...], BeforeValidator(_numbers)] = Field(
+        default=PAPER_ALPHAS,
         min_length=1,
         description="R_α: weights of the temporal channel to choose from, separated by commas",
     )

@@ -7,13 +7,14 @@ average rank, so that a rank of 1.5 is no hit at 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
+from dualmatch.inputs import KnownPairs, check_pairs
 
 CALIBRATION_BINS = 10
 
@@ -84,13 +85,13 @@ class Evaluation:
     pseudo_seeds: PairQuality | None
 
 
-def evaluate(alignment: Alignment, gold: Pairs, groups: Mapping[str, Pairs] | None = None) -> Evaluation:
+def evaluate(alignment: Alignment, gold: KnownPairs, groups: Mapping[str, Pairs] | None = None) -> Evaluation:
     """Judge an alignment against known pairs.
 
     Parameters
     ----------
-    gold: (n, 2) rows
-        All known pairs, seeds among them; those that were seeds of the run are not tested.
+    gold:
+        All known pairs, as rows or names, seeds among them; those that were seeds of the run are not tested.
     groups:
         Named subsets of gold to rank apart; each is cut down to the tested pairs.
 
@@ -102,6 +103,7 @@ def evaluate(alignment: Alignment, gold: Pairs, groups: Mapping[str, Pairs] | No
     >>> evaluation.open["all"].h1, evaluation.abstention.f1
     (100.0, 1.0)
     """
+    gold = check_pairs(gold, alignment.source, alignment.target, "gold")
     tested = gold[~np.isin(gold[:, 0], alignment.pairs[alignment.is_seed, 0])]
     sets = {"all": tested, **{name: common_pairs(pairs, tested) for name, pairs in (groups or {}).items()}}
     forward, backward = alignment.plan.ranks(tested)
@@ -117,6 +119,29 @@ def evaluate(alignment: Alignment, gold: Pairs, groups: Mapping[str, Pairs] | No
         calibration=calibration(alignment.confidence[found], right),
         pseudo_seeds=None if alignment.pseudo_seeds is None else pair_quality(alignment.pseudo_seeds, gold),
     )
+
+
+@dataclass(frozen=True)
+class LinkQuality:
+    """How right the links of a file are."""
+
+    abstention: Abstention
+    calibration: Calibration
+
+
+def link_quality(
+    links: Sequence[tuple[str, str]], confidence: NDArray[np.float64], gold: Collection[tuple[str, str]]
+) -> LinkQuality:
+    """Links by name against true pairs by name.
+
+    >>> link_quality([("Ada", "Q7"), ("Book", "Q1")], np.array([1.0, 0.5]), {("Ada", "Q7")}).abstention.precision
+    0.5
+    """
+    true = set(gold)
+    right = np.array([link in true for link in links], dtype=bool)
+    precision, recall = _share(int(right.sum()), len(links)), _share(int(right.sum()), len(true))
+    found = Abstention(precision, recall, f1_score(precision, recall), None, None, len(links))
+    return LinkQuality(found, calibration(confidence, right))
 
 
 def paper_ranking(plan: SoftPlan, pairs: Pairs) -> Ranking:

@@ -2,45 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualmatch.alignment import Pairs
 from dualmatch.errors import InputError
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
 
-Seeds = Pairs | Iterable[tuple[str, str]]
+KnownPairs = NDArray[np.integer] | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
 
 
-def check_seeds(seeds: Seeds | None, source: TemporalGraph, target: TemporalGraph) -> Pairs:
-    """Seeds as (n, 2) rows; unknown entities and entities given twice are errors."""
-    if seeds is None:
+def check_pairs(pairs: KnownPairs | None, source: TemporalGraph, target: TemporalGraph, what: str = "seeds") -> Pairs:
+    """Known pairs as (n, 2) rows; unknown entities and entities given twice are errors.
+
+    Parameters
+    ----------
+    pairs:
+        (n, 2) row numbers, or tuples of row numbers or of names.
+    what:
+        What to call them in messages.
+    """
+    given = (
+        np.zeros((0, 2), np.int32)
+        if pairs is None
+        else np.asarray(pairs if isinstance(pairs, np.ndarray) else [*pairs])
+    )
+    if given.size == 0:
         return np.zeros((0, 2), np.int32)
-    if isinstance(seeds, np.ndarray) and np.issubdtype(seeds.dtype, np.integer):
-        pairs = seeds.reshape(-1, 2).astype(np.int32)
-    else:
-        pairs = _rows_of_names([(str(s), str(t)) for s, t in seeds], source, target)
-    for side, graph, column in (("source", source, pairs[:, 0]), ("target", target, pairs[:, 1])):
-        if len(column) and (column.min() < 0 or column.max() >= graph.n_entities):
-            raise InputError(f"seeds: a {side} row lies outside 0…{graph.n_entities - 1}")
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise InputError(f"{what}: an array of shape {given.shape}; give two columns, source and target")
+    by_row = np.issubdtype(given.dtype, np.integer)
+    rows = given if by_row else _rows_of_names(given, source, target, what)
+    for side, graph, column in (("source", source, rows[:, 0]), ("target", target, rows[:, 1])):
+        if column.min() < 0 or column.max() >= graph.n_entities:
+            raise InputError(f"{what}: a {side} row lies outside 0…{graph.n_entities - 1}; give rows of {graph.name}")
         values, counts = np.unique(column, return_counts=True)
         if (counts > 1).any():
-            name = graph.entities[int(values[counts > 1][0])]
-            raise InputError(f"seeds: {side} entity {name!r} stands in {int(counts.max())} pairs; seeds are 1-to-1")
-    return pairs
+            name, times = graph.entities[int(values[counts > 1][0])], int(counts[counts > 1][0])
+            raise InputError(
+                f"{what}: {side} entity {name!r} stands in {times} pairs; pairs are 1-to-1, keep one of them"
+            )
+    return rows.astype(np.int32)
 
 
-def _rows_of_names(names: Sequence[tuple[str, str]], source: TemporalGraph, target: TemporalGraph) -> Pairs:
-    for side, graph, position in (("source", source, 0), ("target", target, 1)):
-        unknown = [pair[position] for pair in names if pair[position] not in graph.entity_rows]
+def _rows_of_names(names: NDArray[Any], source: TemporalGraph, target: TemporalGraph, what: str) -> NDArray[np.int64]:
+    columns = []
+    for side, graph, given in (("source", source, names[:, 0]), ("target", target, names[:, 1])):
+        unknown = [name for name in given.tolist() if name not in graph.entity_rows]
         if unknown:
             raise InputError(
-                f"seeds: {len(unknown)} {side} entities are not in {graph.name}, {unknown[0]!r} among them"
+                f"{what}: {len(unknown)} {side} entities are not in {graph.name}, {unknown[0]!r} among them; "
+                "mend the names or leave their pairs out"
             )
-    rows = [(source.entity_rows[s], target.entity_rows[t]) for s, t in names]
-    return np.array(rows, dtype=np.int32).reshape(-1, 2)
+        columns.append([graph.entity_rows[name] for name in given.tolist()])
+    return np.array(columns, dtype=np.int64).T
 
 
 def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
@@ -50,11 +69,19 @@ def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
             raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
 
 
-def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph) -> str | None:
-    """What keeps time from telling entities apart, in words; None where it can."""
+def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_precision: bool = False) -> str | None:
+    """What keeps time from telling entities apart, in words; None where it can.
+
+    Parameters
+    ----------
+    at_any_precision:
+        Whether a year and a day of it may meet; otherwise only equal intervals do.
+    """
     for graph in (source, target):
         if not graph.has_times:
             return f"{graph.name}: no fact has a time, so time cannot tell its entities apart"
+    if at_any_precision:
+        return None
     intervals = shared_intervals(source, target)
     if not len(np.intersect1d(intervals.source[intervals.source >= 0], intervals.target[intervals.target >= 0])):
         return f"{source.name} and {target.name} have no time in common; check their date formats and spans"

@@ -46,7 +46,7 @@ class FactorSimilarity:
     Attributes
     ----------
     dense_source, dense_target: (n, k) float32
-    sparse_source, sparse_target: (n, m) csr, or None where there is nothing sparse
+    sparse_source: (n_source, m) csr, sparse_target_t: (m, n_target) csr, or None where there is nothing sparse
     """
 
     dense_source: Dense

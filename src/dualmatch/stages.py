@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Progress = Callable[[str, int, int], None]
-"""Called with the stage's name, the steps done and the steps in all (0 where not known)."""
+Progress = Callable[[str, int, int, str], None]
+"""Called with the stage's name, the steps done, the steps in all (0 where not known) and a note such as the loss."""
 
 
 class Stages:
@@ -35,7 +35,7 @@ class Stages:
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    def step(self, done: int, total: int) -> None:
+    def step(self, done: int, total: int, note: str = "") -> None:
         """Say how far the current stage is."""
         if self._progress is not None:
-            self._progress(self._current, done, total)
+            self._progress(self._current, done, total, note)

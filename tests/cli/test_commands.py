@@ -186,3 +186,12 @@ def test_a_reader_that_goes_away_is_no_traceback(small_world: Path, tmp_path: Pa
     )
     os.close(writing)
     assert (ran.returncode, ran.stderr) == (1, "")
+
+
+def test_weights_are_given_with_commas(small_world: Path, tmp_path: Path) -> None:
+    main_or_exit = ["align", str(small_world), "-o", str(tmp_path / "links.tsv"), "--alphas", "0, 0.5,1"]
+    main(main_or_exit)
+    assert (tmp_path / "links.tsv").exists()
+    with pytest.raises(SystemExit) as caught:
+        main([*main_or_exit, "--force", "--alphas", "-1"])
+    assert caught.value.code == 2

@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 from dualmatch.errors import InputError
-from dualmatch.io.gold import evaluate_links
-from dualmatch.io.links import write_links
+from dualmatch.evaluate import LinkQuality, link_quality
+from dualmatch.io.gold import read_gold
+from dualmatch.io.links import read_links, write_links
 
 MakeFolder = Callable[..., Path]
 LINKS = [("Ada", "Q7", 0.9), ("Charles", "Q84", 0.3), ("London", "Q46", 0.7)]
+
+
+def evaluate_links(path: Path, gold: Path, folder: Path | None = None) -> LinkQuality:
+    links, confidence = read_links(path)
+    return link_quality(links, confidence, read_gold(gold, links, folder))
 
 
 @pytest.fixture
@@ -64,3 +70,15 @@ def test_an_alignment_without_links_has_no_precision(tmp_path: Path) -> None:
     (tmp_path / "gold").write_text("a\tb\n")
     found = evaluate_links(tmp_path / "links.tsv", tmp_path / "gold")
     assert (found.abstention.precision, found.abstention.recall, found.calibration.ece) == (None, 0.0, None)
+
+
+def test_ids_without_their_folder_are_told_from_names(links: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text("10\t20\n")
+    with pytest.raises(InputError, match=r"none of its entities occurs .* add --data FOLDER"):
+        evaluate_links(links, tmp_path / "gold")
+
+
+def test_a_source_linked_twice_is_an_error(links: Path) -> None:
+    links.write_text(links.read_text() + "Ada\tQ8\t0.5\n")
+    with pytest.raises(InputError, match=r"links.tsv:5: 'Ada' has a link above already"):
+        read_links(links)

@@ -16,7 +16,7 @@ from dualmatch.io.folder import read_folder
 from dualmatch.io.links import read_links, read_name_pairs, write_links
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), max_size=8)
-LINKS = st.lists(st.tuples(NAMES, NAMES, st.floats(0, 1)), max_size=6)
+LINKS = st.lists(st.tuples(NAMES, NAMES, st.floats(0, 1)), max_size=6, unique_by=lambda link: link[0])
 
 
 @settings(max_examples=150, deadline=None)

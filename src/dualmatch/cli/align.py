@@ -56,7 +56,7 @@ def align_command(
     check_writable(output, force)
     with console.progress_shown(quiet) as progress:
         if progress is not None:
-            progress("read", 0, 0)
+            progress("read", 0, 0, "")
         data = read_folder(folder)
         seeds = None if seeds_path is None else data.read_pairs(seeds_path)
         alignment = align(data.source, data.target, seeds, config=config, progress=progress, checkpoint=checkpoint)

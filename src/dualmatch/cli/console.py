@@ -57,9 +57,10 @@ def progress_shown(quiet: bool) -> Iterator[ProgressCallback | None]:
     with Progress(*columns, console=err, transient=True) as bars:
         tasks: dict[str, int] = {}
 
-        def show(stage: str, done: int, total: int) -> None:
+        def show(stage: str, done: int, total: int, note: str) -> None:
+            words = STAGE_WORDS.get(stage, stage) + (f" ({note})" if note else "")
             if stage not in tasks:
-                tasks[stage] = bars.add_task(STAGE_WORDS.get(stage, stage), total=None)
-            bars.update(tasks[stage], completed=done, total=total or None)  # type: ignore[arg-type]
+                tasks[stage] = bars.add_task(words, total=None)
+            bars.update(tasks[stage], completed=done, total=total or None, description=words)  # type: ignore[arg-type]
 
         yield show

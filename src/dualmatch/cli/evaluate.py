@@ -11,8 +11,10 @@ import click
 from dualmatch.cli import console
 from dualmatch.cli.options import force_option, json_option
 from dualmatch.cli.tables import links_table
+from dualmatch.evaluate import link_quality
 from dualmatch.io.atomic import check_writable, replacing
-from dualmatch.io.gold import evaluate_links
+from dualmatch.io.gold import read_gold
+from dualmatch.io.links import read_links
 
 
 @click.command("evaluate")
@@ -42,7 +44,8 @@ def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path
     to_file = Path(json_path) if json_path not in (None, "-") else None
     if to_file is not None:
         check_writable(to_file, force)
-    quality = evaluate_links(alignment, gold, folder)
+    links, confidence = read_links(alignment)
+    quality = link_quality(links, confidence, read_gold(gold, links, folder))
     text = json.dumps(asdict(quality), indent=1) + "\n"
     if json_path == "-":
         click.echo(text, nl=False)

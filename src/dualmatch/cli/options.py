@@ -81,4 +81,4 @@ def _plain_type(annotation: Any) -> Any:
         return click.Choice([str(value) for value in get_args(annotation)])
     if origin in (Union, types.UnionType):
         return _plain_type(next(arg for arg in get_args(annotation) if arg is not type(None)))
-    return annotation if annotation in (int, float, bool, str) else float
+    return annotation if annotation in (int, float, bool) else str

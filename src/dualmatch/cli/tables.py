@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 
 PROTOCOL_WORDS = {
-    "paper": "among the tested partners (as papers report)",
-    "open": "against every target entity",
-    "open_reverse": "target to source, against every source entity",
+    "paper": "among tested partners",
+    "open": "among all targets",
+    "open_reverse": "among all sources",
 }
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.graph.hashing import mixed
+
 Labels = NDArray[np.int64]
-_Hash = NDArray[np.uint64]
 
 
 def wl_kernel(
@@ -67,17 +68,9 @@ def _refine(indptr: NDArray[np.integer], neighbour: NDArray[np.integer], labels:
     A multiset is told by the sum of its members' hashes modulo 2^64: no sorting, no loop over nodes. Two different
     multisets among n nodes meet with probability about n² / 2^65: one in 10^10 for 50,000 nodes.
     """
-    hashes = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mix(labels)[neighbour], dtype=np.uint64)])
+    hashes = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed(labels)[neighbour], dtype=np.uint64)])
     multiset = hashes[indptr[1:]] - hashes[indptr[:-1]]
-    return _numbered(_mix(labels) * np.uint64(0x9E3779B97F4A7C15) + _mix(multiset))
-
-
-def _mix(values: Labels | _Hash) -> _Hash:
-    """Splitmix64: consecutive numbers to numbers that look random."""
-    x = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return _numbered(mixed(labels) * np.uint64(0x9E3779B97F4A7C15) + mixed(multiset))
 
 
 def _numbered(values: NDArray[np.generic]) -> Labels:

@@ -57,7 +57,11 @@ class MatchingProblem:
 
 
 def matching_problem(
-    source: TemporalGraph, target: TemporalGraph, pairs: NDArray[np.integer], wl_iterations: int = 8
+    source: TemporalGraph,
+    target: TemporalGraph,
+    pairs: NDArray[np.integer],
+    wl_iterations: int = 8,
+    zero_counts: bool = False,
 ) -> MatchingProblem:
     """The matrices of two graphs, with k^r and k^t from WL kernels whose labels mean something.
 
@@ -65,11 +69,14 @@ def matching_problem(
     ----------
     pairs: (n, 2)
         Seeds or pseudo-seeds: the two entities of a pair share a label in both kernels. Equal times share one, too.
+    zero_counts:
+        As in the temporal channel: D compares the encoder's own A^t.
     """
     intervals = shared_intervals(source, target)
     graphs = ((source, intervals.source), (target, intervals.target))
     adjacency = [relational_adjacency(graph) for graph, _ in graphs]
-    times = [time_adjacency(time_counts(graph, interval, intervals.count)) for graph, interval in graphs]
+    counts = [time_counts(graph, interval, intervals.count) for graph, interval in graphs]
+    times = [time_adjacency(part, zero_counts) for part in counts]
     labels = entity_labels(source.n_entities, target.n_entities, pairs)
     relational_weight = wl_kernel(adjacency[0], adjacency[1], *labels, iterations=wl_iterations)
     (bipartite_s, labels_s), (bipartite_t, labels_t) = map(entity_time_graph, times, labels)

@@ -69,7 +69,7 @@ def sparse_sinkhorn(similarity: sparse.csr_array, sharpness: float, iterations: 
     similarity: (n_source, n_target) csr
         At most about 700 / sharpness, so that exp stays finite.
     """
-    n_source, n_target = similarity.shape
+    n_source = similarity.shape[0]
     similarity = sparse.csr_array(similarity, dtype=np.float64)
     similarity.sort_indices()
     excess = sparse.csr_array(
@@ -77,14 +77,24 @@ def sparse_sinkhorn(similarity: sparse.csr_array, sharpness: float, iterations: 
         shape=similarity.shape,
     )
     excess_t = sparse.csr_array(excess.T)
-    u, v = np.ones(n_source), np.ones(n_target)
-    for _ in range(iterations):
-        u = 1.0 / (excess @ v + v.sum())
-        v = 1.0 / (excess_t @ u + u.sum())
+    # Rows first ends with columns of sum 1, columns first with rows of sum 1. Their geometric mean shares what is left
+    # between both sides: the plan of the swapped graphs is the transpose of this one.
+    u_first, v_second = _scales(excess, excess_t, iterations)
+    v_first, u_second = _scales(excess_t, excess, iterations)
+    u, v = np.sqrt(u_first * u_second), np.sqrt(v_first * v_second)
     row = np.repeat(np.arange(n_source), np.diff(excess.indptr))
     data = u[row] * (1.0 + excess.data) * v[excess.indices]
     entries = sparse.csr_array((data, excess.indices, excess.indptr), shape=excess.shape)
     return SparsePlan(similarity, entries, u, v, sharpness, iterations)
+
+
+def _scales(excess: sparse.csr_array, transposed: sparse.csr_array, iterations: int) -> tuple[Vector, Vector]:
+    """u and v after rows, then columns, were divided by their sums in turn."""
+    u, v = np.ones(excess.shape[0]), np.ones(excess.shape[1])
+    for _ in range(iterations):
+        u = 1.0 / (excess @ v + v.sum())
+        v = 1.0 / (transposed @ u + u.sum())
+    return u, v
 
 
 def _row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from dualmatch.errors import InputError
 from dualmatch.graph.matrices import l2_rows, propagation_matrices, shared_intervals, time_adjacency, time_counts
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.similarity import Dense, FactorSimilarity, factor_similarity
@@ -47,6 +48,10 @@ def temporal_similarity(
     [0, 1, 2]
     """
     intervals = shared_intervals(source, target)
+    if zero_counts and 16 * max(source.n_entities, target.n_entities) * intervals.count > memory_limit:
+        raise InputError(
+            f"option zero_counts: {intervals.count:,} times an entity do not fit into memory; it is for small graphs"
+        )
     propagation = propagation_matrices(source, target)
     features = []
     for graph, interval, matrix in zip(

@@ -132,6 +132,13 @@ class TemporalGraph:
         return bool(((self.begin != UNKNOWN) | (self.end != UNKNOWN)).any())
 
     @cached_property
+    def is_in_a_fact(self) -> NDArray[np.bool_]:
+        """(n_entities,) bool: whether any fact says anything about the entity."""
+        mentioned = np.zeros(self.n_entities, dtype=bool)
+        mentioned[self.head] = mentioned[self.tail] = True
+        return mentioned
+
+    @cached_property
     def entity_rows(self) -> dict[str, int]:
         """Row number of each entity name."""
         return {name: row for row, name in enumerate(self.entities)}
@@ -143,7 +150,7 @@ class TemporalGraph:
         dated = known_begin | known_end
         return GraphStatistics(
             entities=self.n_entities,
-            isolated_entities=self.n_entities - len(np.unique(np.concatenate([self.head, self.tail]))),
+            isolated_entities=int((~self.is_in_a_fact).sum()),
             relations=self.n_relations,
             facts=self.n_facts,
             repeated_facts=self.n_facts - _distinct_rows(self.head, self.relation, self.tail, self.begin, self.end),

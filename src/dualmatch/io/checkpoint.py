@@ -12,7 +12,7 @@ import numpy as np
 
 from dualmatch.encode.relational.checkpoint import Checkpoint
 from dualmatch.errors import InputError
-from dualmatch.io.atomic import replacing
+from dualmatch.io.atomic import check_writable, replacing
 
 _FORMAT: Final = 1
 
@@ -22,6 +22,9 @@ class CheckpointFile:
     """The latest checkpoint of a training, in one file."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        check_writable(self.path, force=True)
 
     def write(self, checkpoint: Checkpoint) -> None:
         """Put a checkpoint in the place of the one before."""

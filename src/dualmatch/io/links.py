@@ -49,10 +49,15 @@ def read_links(path: Path) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
             Problem(path, line, f"{value!r} is no confidence; write a number from 0 to 1") for line, value in rows
         ]
         raise input_error(problems, wrong.height)
+    repeated = table.filter(~table["source"].is_first_distinct())
+    if repeated.height:
+        rows = repeated.head(SHOWN_PROBLEMS).select(LINE, "source").iter_rows()
+        problems = [Problem(path, line, f"{name!r} has a link above already; keep one of them") for line, name in rows]
+        raise input_error(problems, repeated.height)
     return list(table.select("source", "target").iter_rows()), confidence.to_numpy()
 
 
 def read_name_pairs(path: Path) -> list[tuple[str, str]]:
-    """A gold or seed file of two columns of names, without a header."""
+    """A gold file of two columns of names, without a header."""
     table = read_fields(path, ("source", "target"), 2, "a pair")
     return list(table.select("source", "target").iter_rows())

@@ -96,7 +96,7 @@ def _refuse_what_must_stay(path: Path, force: bool) -> None:
     if not path.exists():
         return
     if not force:
-        raise OutputError(f"{path}: is there already; choose another name, or replace it with force")
+        raise OutputError(f"{path}: is there already; choose another name, or replace it with --force")
     foreign = sorted(item.name for item in path.iterdir() if item.name not in FILES or not item.is_file())
     if foreign:
         names = ", ".join(foreign[:3])

@@ -11,11 +11,27 @@ from typing import Final
 from dualmatch.alignment import Pairs
 from dualmatch.config import Config, Reflection
 from dualmatch.encode.relational.checkpoint import CheckpointStore
-from dualmatch.errors import MissingExtraError
+from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.similarity import FactorSimilarity
 
 ALIKE_VOCABULARIES: Final = 0.5
+
+
+def check_training(config: Config) -> None:
+    """Say at once what would stop a training later: torch is missing, or the device is not there."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"method {config.method} needs torch, which is not installed; install it: pip install 'dualmatch[gnn]'"
+        ) from None
+    try:
+        torch.empty(0, device=config.device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"option device: {config.device!r} is not to be had here ({str(error).splitlines()[0]}); use cpu"
+        ) from None
 
 
 def relational_similarity(
@@ -25,7 +41,7 @@ def relational_similarity(
     config: Config,
     *,
     pseudo: bool,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
     checkpoint: CheckpointStore | None = None,
 ) -> FactorSimilarity:
     """S^r: train the encoder on seed pairs, then compare all entities by cosine.
@@ -35,23 +51,14 @@ def relational_similarity(
     pseudo:
         Whether the seeds were found rather than given; it decides the number of epochs.
     progress:
-        Called with (steps done, steps in all).
+        Called with (steps done, steps in all, the loss in words).
 
-    Raises
-    ------
-    MissingExtraError
-        Where torch is not installed.
     """
-    try:
-        from dualmatch.encode.relational.layers import EncoderShape
-        from dualmatch.encode.relational.loss import LossShape
-        from dualmatch.encode.relational.train import TrainingConfig, relational_embeddings
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtraError(
-            f"method {config.method} needs torch, which is not installed; install it: pip install 'dualmatch[gnn]'"
-        ) from None
+    check_training(config)
+    from dualmatch.encode.relational.layers import EncoderShape
+    from dualmatch.encode.relational.loss import LossShape
+    from dualmatch.encode.relational.train import TrainingConfig, relational_embeddings
+
     reflection = _reflection(source, target, config)
     training = TrainingConfig(
         epochs=config.epochs,

@@ -29,7 +29,7 @@ def drop(features: Tensor, share: float, rng: np.random.Generator) -> Tensor:
 
     Drawing a float for each entry would cost as much as a sparse layer, so a byte decides: the share is exact to 1/256.
     """
-    threshold = round(share * 256)
+    threshold = min(round(share * 256), 255)
     if threshold == 0:
         return features
     noise = np.frombuffer(rng.bytes(features.numel()), np.uint8)

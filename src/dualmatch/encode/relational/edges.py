@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.graph.hashing import mixed
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
 
@@ -106,7 +107,7 @@ class _Facts:
     n_times: int
 
 
-def build_structure(source: TemporalGraph, target: TemporalGraph, unknown_is_a_time: bool = False) -> Structure:
+def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
     """Group the edges of both graphs by relation set and by time set.
 
     Relations are never shared between the graphs; times are, because a date means the same on both sides.
@@ -117,7 +118,7 @@ def build_structure(source: TemporalGraph, target: TemporalGraph, unknown_is_a_t
     >>> build_structure(graph, graph).edges.n_edges
     4
     """
-    facts = _join(source, target, unknown_is_a_time)
+    facts = _join(source, target)
     edges, edge_of_fact, edge_of_inverse = _edges(facts)
     relation_sets = _group(
         np.concatenate([edge_of_fact, edge_of_inverse]),
@@ -159,7 +160,7 @@ def build_structure(source: TemporalGraph, target: TemporalGraph, unknown_is_a_t
     )
 
 
-def _join(source: TemporalGraph, target: TemporalGraph, unknown_is_a_time: bool) -> _Facts:
+def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
     def both(column: str, shift: int = 0) -> Index:
         return np.concatenate(
             [getattr(source, column).astype(np.int64), getattr(target, column).astype(np.int64) + shift]
@@ -167,12 +168,8 @@ def _join(source: TemporalGraph, target: TemporalGraph, unknown_is_a_time: bool)
 
     begin, end = both("begin"), both("end")
     codes = np.unique(np.concatenate([begin, end]))
-    if not unknown_is_a_time:
-        codes = codes[codes != UNKNOWN]
-    times = tuple(
-        np.where((column == UNKNOWN) & (not unknown_is_a_time), -1, np.searchsorted(codes, column))
-        for column in (begin, end)
-    )
+    codes = codes[codes != UNKNOWN]
+    times = tuple(np.where(column == UNKNOWN, -1, np.searchsorted(codes, column)) for column in (begin, end))
     return _Facts(
         head=both("head", source.n_entities),
         relation=both("relation", source.n_relations),
@@ -197,29 +194,17 @@ def _edges(facts: _Facts) -> tuple[Edges, Index, Index]:
 
 
 def _group(edge: Index, symbol: Index, n_edges: int, n_symbols: int) -> EdgeSets:
-    """Give edges with the same set of symbols the same number; edges without any share the empty set."""
+    """Give edges with the same set of symbols the same number; edges without any share the empty set.
+
+    A set is told by the sum of its members' hashes: two different sets among n edges meet with probability n² / 2^65.
+    """
     pairs = np.unique(edge * n_symbols + symbol) if len(edge) else np.empty(0, np.int64)
     edge, symbol = np.divmod(pairs, max(n_symbols, 1))
-    size = np.bincount(edge, minlength=n_edges)
-    place = np.arange(len(edge)) - np.repeat(np.cumsum(size) - size, size)
-    # Refine place by place: two edges agree on their first k symbols when they agreed on k - 1 and on the k-th.
-    of_edge = np.zeros(n_edges, np.int64)
-    for k in range(int(size.max(initial=0))):
-        here = place == k
-        word = np.zeros(n_edges, np.int64)
-        word[edge[here]] = symbol[here] + 1
-        long_enough = size >= k  # shorter sets are settled; renumbering them all again would cost for nothing
-        of_edge[long_enough] = _renumber(
-            of_edge[long_enough] * (n_symbols + 1) + word[long_enough], of_edge[~long_enough]
-        )
-    of_edge = np.unique(of_edge, return_inverse=True)[1].astype(np.int64)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed(symbol), dtype=np.uint64)])
+    ends = np.searchsorted(edge, np.arange(n_edges + 1))
+    of_edge = np.unique(sums[ends[1:]] - sums[ends[:-1]], return_inverse=True)[1].astype(np.int64)
     n_sets = int(of_edge.max(initial=-1)) + 1
     return EdgeSets(of_edge, _row_means(of_edge[edge], symbol, (n_sets, n_symbols)))
-
-
-def _renumber(keys: Index, taken: Index) -> Index:
-    """Numbers for distinct keys that clash with none of those taken."""
-    return np.unique(keys, return_inverse=True)[1].astype(np.int64) + int(taken.max(initial=-1)) + 1
 
 
 def _row_means(row: Index, column: Index, shape: tuple[int, int]) -> sp.csr_array:

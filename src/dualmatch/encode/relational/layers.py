@@ -24,7 +24,6 @@ class EncoderShape:
     proxies: int = 64
     reflect_relations: bool = True
     reflect_times: bool = True
-    trained_attention: bool = True
     time_aspect: bool = True
 
 
@@ -41,8 +40,6 @@ class Aspect(nn.Module):
         width = shape.dimension * (shape.depth + 1)
         self.shape = shape
         self.attention = nn.ParameterList([xavier_normal(shape.dimension, 1, generator) for _ in range(shape.depth)])
-        for vector in self.attention:
-            vector.requires_grad_(shape.trained_attention)
         self.proxy = xavier_normal(shape.proxies, width, generator)
         self.gate = xavier_normal(width, width, generator)
         self.bias = xavier_normal(1, width, generator)

@@ -1,4 +1,4 @@
-"""The normalised triple loss: LSE(λ z + τ) of each seed pair against every entity of the other graph."""
+"""The normalised triple loss: LSE(λ z + τ) of each seed pair against every other entity, of one graph or of both."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ _DENSE = 0.03  # above this share of entries kept, a dense product is the faster
 
 @dataclass(frozen=True)
 class LossShape:
-    """Constants of the training loss, and two switches kept for the ablation."""
+    """Constants of the training loss, and whether negatives come from both graphs."""
 
     margin: float = 1.0  # γ
     smooth: float = 30.0  # λ
     shift: float = 10.0  # τ
-    both_graphs: bool = False
-    divide_by_sigma: bool = True
+    both_graphs: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,7 @@ def _one_side(
     total = torch.zeros_like(top).index_add_(0, row, weight)
     loss = torch.log(total) + shape.smooth * (top - mean) / sigma + shape.shift
     weight *= shape.smooth / (total[row] * len(a))
-    if shape.divide_by_sigma:  # μ and σ are constants on the way back
-        weight /= sigma[row]
+    weight /= sigma[row]  # μ and σ are constants on the way back
     for entry in own:  # a masked zero holds no variable
         weight.masked_fill_(column == entry[row], 0)
     return loss.mean(), _Side(anchor, partner, others, row, column, weight)

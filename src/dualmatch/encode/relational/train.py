@@ -22,7 +22,7 @@ from dualmatch.graph.model import TemporalGraph
 
 logger = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, str], None]
 Features = NDArray[np.float32]
 Pairs = NDArray[np.integer]
 
@@ -79,7 +79,7 @@ def relational_embeddings(
     seed:
         The same seed, input and thread count give the same bytes on a CPU.
     progress:
-        Called with (steps done, steps in all) after every step; the loss is logged.
+        Called with (steps done, steps in all, the loss in words) after every step.
     checkpoint:
         Written after every epoch; what it holds already, training goes on from.
 
@@ -106,6 +106,10 @@ def relational_embeddings(
     epochs = config.epochs
     if epochs is None:
         epochs = default_epochs(len(seeds), min(source.n_entities, target.n_entities), pseudo, config.batch)
+    if trainer.epoch > epochs:
+        raise InputError(
+            f"the checkpoint has {trainer.epoch} epochs behind it, {epochs} were asked for; delete it to start anew"
+        )
     while trainer.epoch < epochs:
         trainer.run_epoch(epochs, progress)
         if checkpoint is not None:
@@ -143,7 +147,7 @@ class Trainer:
             self.optimiser.step()
             losses.append(float(loss.detach()))
             if progress is not None:
-                progress(self.epoch * steps + step, epochs * steps)
+                progress(self.epoch * steps + step, epochs * steps, f"loss {losses[-1]:.1f}")
         self.epoch += 1
         logger.info("epoch %d of %d: mean loss %.3f", self.epoch, epochs, np.mean(losses))
 
@@ -186,12 +190,13 @@ class Trainer:
         """Epochs and device are left out: training longer, or elsewhere, may go on from here."""
         config = {name: value for name, value in asdict(self.config).items() if name not in ("epochs", "device")}
         digest = hashlib.sha256(repr((self.seed, self.structure.n_source, sorted(config.items()))).encode())
-        for values in (
-            self.seeds,
-            self.structure.edges.indptr,
-            self.structure.edges.neighbour,
-            self.structure.relation_sets.of_edge,
-        ):
+        structure = self.structure
+        members = (structure.relation_sets.members, structure.time_sets.members)
+        sparse = (*members, structure.near_entities, structure.near_relations, structure.near_times)
+        arrays = [self.seeds, structure.edges.indptr, structure.edges.neighbour]
+        arrays += [structure.relation_sets.of_edge, structure.time_sets.of_edge]
+        arrays += [part for matrix in sparse for part in (np.array(matrix.shape), matrix.indptr, matrix.indices)]
+        for values in arrays:
             digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()
 

@@ -1,0 +1,103 @@
+"""Context: similarity of entities by what stands one and two hops away, for those that facts alone do not settle.
+
+Aligned pairs are anchors with random vectors; an entity's vector is what its neighbours, and their neighbours,
+point to. The product over the open entities only is dense but small, and exact: vectors are rounded to integers
+whose dot products float32 holds without error, so that neither block size nor thread count can change a bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.encode.evidence.sides import FactSides, Ids
+
+Vectors = NDArray[np.float32]
+
+_DIMENSIONS = 128
+# |x| ≤ 2¹¹ bounds every partial sum of a dot product by 2²², and float32 counts exactly up to 2²⁴.
+_UNIT = 2048.0
+# Three standard deviations of the dot product of unrelated random unit vectors.
+_NOISE = 3.0 / np.sqrt(_DIMENSIONS)
+
+
+def context_vectors(source: FactSides, target: FactSides, anchors: Ids, seed: int = 0) -> tuple[Vectors, Vectors]:
+    """One integer-valued vector of length ≤ 2048 for each entity: mean of its one-hop and two-hop context.
+
+    Parameters
+    ----------
+    anchors: (n, 2) int64
+        Aligned pairs.
+    """
+    size = max(source.n_entities, target.n_entities)
+    table = np.random.default_rng(seed).standard_normal((size, _DIMENSIONS), dtype=np.float32)
+    points = _unit(table[anchors[:, 0]] + table[anchors[:, 1]])  # a sum: swapping the graphs changes nothing
+    return _propagate(source, anchors[:, 0], points), _propagate(target, anchors[:, 1], points)
+
+
+def context_candidates(
+    source: Vectors,
+    target: Vectors,
+    rows: Ids,
+    columns: Ids,
+    shape: tuple[int, int],
+    n_candidates: int = 20,
+    block: int = 2048,
+) -> sp.csr_matrix:
+    """Cosine of context for the best partners among the open rows and columns."""
+    by_row = _best(source[rows], target[columns], n_candidates, block)
+    by_column = _best(target[columns], source[rows], n_candidates, block)
+    found = by_row.maximum(by_column.T.tocsr()).tocoo()
+    return sp.csr_matrix((found.data, (rows[found.row], columns[found.col])), shape=shape)
+
+
+def context_of(source: Vectors, target: Vectors, pairs: sp.coo_matrix, block: int = 65536) -> NDArray[np.float32]:
+    """Cosine of context for given pairs."""
+    values = [
+        np.einsum("ij,ij->i", source[pairs.row[i : i + block]], target[pairs.col[i : i + block]])
+        for i in range(0, pairs.nnz, block)
+    ]
+    cosine = np.concatenate([*values, np.zeros(0, np.float32)]).astype(np.float32)
+    return cosine / np.float32(_UNIT * _UNIT)
+
+
+def _propagate(sides: FactSides, members: Ids, points: Vectors) -> Vectors:
+    adjacency = _adjacency(sides)
+    anchors = np.zeros((sides.n_entities, _DIMENSIONS), dtype=np.float32)
+    anchors[members] = points
+    one_hop = _unit(adjacency @ anchors)
+    two_hops = _unit(adjacency @ one_hop)
+    return np.rint(np.concatenate([one_hop, two_hops], axis=1) * np.float32(_UNIT / np.sqrt(2.0)))
+
+
+def _adjacency(sides: FactSides) -> sp.csr_matrix:
+    """√(facts between) × information of the neighbour, as for tokens: a hub says little."""
+    matrix = sp.csr_matrix(
+        (np.ones(len(sides.entity), dtype=np.float32), (sides.entity, sides.other)),
+        shape=(sides.n_entities, sides.n_entities),
+    )
+    matrix.sum_duplicates()
+    degree = np.bincount(matrix.indices, minlength=sides.n_entities)
+    information = np.log(sides.n_entities / np.maximum(degree, 1))
+    matrix.data = (np.sqrt(matrix.data) * information[matrix.indices]).astype(np.float32)
+    return matrix
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    unit: Vectors = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    return unit
+
+
+def _best(left: Vectors, right: Vectors, n_best: int, block: int) -> sp.csr_matrix:
+    """The n best of each row, ties with the last one included; nothing at noise level."""
+    parts = []
+    for start in range(0, len(left), block):
+        cosine = left[start : start + block] @ right.T / np.float32(_UNIT * _UNIT)
+        floor = np.full(len(cosine), _NOISE, dtype=np.float32)
+        if cosine.shape[1] > n_best:
+            floor = np.maximum(floor, np.partition(cosine, -n_best, axis=1)[:, -n_best])
+        row, column = np.nonzero(cosine >= floor[:, None])
+        parts.append(sp.csr_matrix((cosine[row, column], (row, column)), shape=cosine.shape))
+    return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((len(left), len(right)), dtype=np.float32)

@@ -1,0 +1,126 @@
+"""Fact sides: every fact seen from each of its two entities, with its times at every granularity both graphs share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
+
+Ids = NDArray[np.int64]
+Moment = Literal["begin", "end", "interval"]
+
+ABSENT: Final = -1
+
+
+@dataclass(frozen=True)
+class TimeKind:
+    """A way to read a fact's time: one of its ends, or both, at one precision (None: opaque times)."""
+
+    moment: Moment
+    precision: Precision | None
+
+    @property
+    def label(self) -> str:
+        return self.moment if self.precision is None else f"{self.moment} {self.precision.name.lower()}"
+
+
+@dataclass(frozen=True, eq=False)
+class FactSides:
+    """The facts of one graph as their entities see them: 2 rows a fact, head side first.
+
+    Attributes
+    ----------
+    entity, other: (n_sides,) int64
+        Whose side it is, and the entity at the other end.
+    relation: (n_sides,) int64
+        Directed relation: r on the head side, n_relations + r on the tail side.
+    direction: (n_sides,) int64
+        0 on the head side, 1 on the tail side.
+    times: one (n_sides,) int64 array for each time kind
+        Number of the time, shared by both graphs; `ABSENT` where not known to that precision.
+    """
+
+    entity: Ids
+    other: Ids
+    relation: Ids
+    direction: Ids
+    times: tuple[Ids, ...]
+    n_entities: int
+    n_directed: int
+
+    def of_entities(self, wanted: NDArray[np.bool_]) -> FactSides:
+        """The sides of some entities only, numbering kept."""
+        rows = np.flatnonzero(wanted[self.entity])
+        return replace(
+            self,
+            entity=self.entity[rows],
+            other=self.other[rows],
+            relation=self.relation[rows],
+            direction=self.direction[rows],
+            times=tuple(time[rows] for time in self.times),
+        )
+
+
+def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
+    """Sides of both graphs, and the time kinds they share.
+
+    A fact known to the day is also known to its month and year, so a fact known to the year still meets it there.
+    Where every dated fact of both graphs is a point in time, ends and intervals would say the same thing thrice
+    and are left out.
+    """
+    points = all(bool((graph.begin == graph.end).all()) for graph in (source, target))
+    opaque = source.opaque_times or target.opaque_times
+    precisions: tuple[Precision | None, ...] = (None,) if opaque else tuple(Precision)
+    kinds: list[TimeKind] = []
+    times: list[tuple[Ids, Ids]] = []
+    for precision in precisions:
+        begin = _numbered(*(_at_precision(graph.begin, precision) for graph in (source, target)))
+        moments: list[tuple[Moment, tuple[Ids, Ids]]] = [("begin", begin)]
+        if not points:
+            end = _numbered(*(_at_precision(graph.end, precision) for graph in (source, target)))
+            interval = _numbered(*(_interval(first, last) for first, last in zip(begin, end, strict=True)))
+            moments += [("end", end), ("interval", interval)]
+        for moment, numbers in moments:
+            if all(bool((number != ABSENT).any()) for number in numbers):
+                kinds.append(TimeKind(moment, precision))
+                times.append(numbers)
+    sides = [_sides(graph, [pair[side] for pair in times]) for side, graph in enumerate((source, target))]
+    return sides[0], sides[1], tuple(kinds)
+
+
+def _sides(graph: TemporalGraph, times: list[Ids]) -> FactSides:
+    head, tail, relation = (column.astype(np.int64) for column in (graph.head, graph.tail, graph.relation))
+    return FactSides(
+        entity=np.concatenate([head, tail]),
+        other=np.concatenate([tail, head]),
+        relation=np.concatenate([relation, relation + graph.n_relations]),
+        direction=np.repeat(np.array([0, 1], dtype=np.int64), graph.n_facts),
+        times=tuple(np.tile(time, 2) for time in times),
+        n_entities=graph.n_entities,
+        n_directed=2 * graph.n_relations,
+    )
+
+
+def _at_precision(codes: NDArray[np.int32], precision: Precision | None) -> Ids:
+    known = codes != UNKNOWN if precision is None else precision_of(codes) >= precision
+    values = codes if precision is None else coarsen(codes, precision)
+    # shifted to stay positive: years before the common era have negative codes
+    return np.where(known, values.astype(np.int64) + 2**31, ABSENT)
+
+
+def _numbered(source: Ids, target: Ids) -> tuple[Ids, Ids]:
+    """The values of both graphs numbered together, `ABSENT` kept."""
+    values = np.concatenate([source, target])
+    present = values != ABSENT
+    numbers = np.full(len(values), ABSENT, dtype=np.int64)
+    numbers[present] = np.unique(values[present], return_inverse=True)[1]
+    return numbers[: len(source)], numbers[len(source) :]
+
+
+def _interval(begin: Ids, end: Ids) -> Ids:
+    return np.where((begin == ABSENT) | (end == ABSENT), ABSENT, (begin << 31) + end)

@@ -1,0 +1,158 @@
+"""Tokens: what the facts of an entity say about it, as sparse entity × token matrices of both graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.encode.evidence.sides import ABSENT, FactSides, Ids, TimeKind
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SoftPairs:
+    """Entity pairs believed so far, each with a weight in (0, 1]; an entity may stand in several."""
+
+    source: Ids
+    target: Ids
+    weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What tokens may build on: aligned entities, and a class for each directed relation of either graph."""
+
+    pairs: SoftPairs
+    source_class: Ids
+    target_class: Ids
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Entity × token matrices over the tokens that occur in both graphs.
+
+    Attributes
+    ----------
+    source, target: (n_entities, n_tokens) csr float32
+        √count × weight; columns sorted.
+    weights: (n_tokens,) float64
+        Information of a token, ln(entities / entities that have it), times its family's factor.
+    cost: (n_tokens,) float64
+        Products the token adds to source · targetᵀ: the product of its document frequencies.
+    smoothing: float
+        Mean squared weight that one fact side brings: what "one fact more" weighs.
+    """
+
+    source: sp.csr_matrix
+    target: sp.csr_matrix
+    weights: Floats
+    cost: Floats
+    smoothing: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Occurrences:
+    """One family in one graph: which entity has which key, how often."""
+
+    entity: Ids
+    key: Ids
+    count: Floats | None
+
+
+# A relation by itself says little, and all entities of a type have it.
+RELATION_FACTOR = 0.2
+
+
+def build_tokens(source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None) -> Tokens:
+    """Token matrices of a round: times only where nothing is known yet, else with relations and neighbours."""
+    parts: list[tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats]] = []
+    n_entities = source.n_entities + target.n_entities
+    views = [_families(source, kinds, known, 0), _families(target, kinds, known, 1)]
+    for (factor, left), (_, right) in zip(*views, strict=True):
+        parts.append(_family(left, right, source.n_entities, target.n_entities, factor, n_entities))
+    source_matrix, target_matrix = (sp.hstack([part[side] for part in parts], format="csr") for side in (0, 1))
+    mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source_matrix, target_matrix))
+    return Tokens(
+        source_matrix,
+        target_matrix,
+        np.concatenate([part[2] for part in parts]),
+        np.concatenate([part[3] for part in parts]),
+        mass / max(1, len(source.entity) + len(target.entity)),
+    )
+
+
+def _families(
+    sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int
+) -> Iterator[tuple[float, _Occurrences]]:
+    """The token families in a fixed order, each with its factor."""
+    for time in sides.times:
+        yield 1.0, _Occurrences(sides.entity, _join(time, sides.direction, 2), None)
+    if known is None:
+        return
+    classes = (known.source_class, known.target_class)[side][sides.relation]
+    n_classes = 1 + int(max(known.source_class.max(initial=0), known.target_class.max(initial=0)))
+    yield RELATION_FACTOR, _Occurrences(sides.entity, classes, None)
+    for time in sides.times:
+        yield 1.0, _Occurrences(sides.entity, _join(time, classes, n_classes), None)
+    rows, pair = _neighbour_pairs(sides.other, (known.pairs.source, known.pairs.target)[side], sides.n_entities)
+    entity, weight = sides.entity[rows], known.pairs.weight[pair]
+    directed = _join(pair, sides.direction[rows], 2)
+    yield 1.0, _Occurrences(entity, pair, weight)
+    yield 1.0, _Occurrences(entity, _join(pair, classes[rows], n_classes), weight)
+    for kind, time in zip(kinds, sides.times, strict=True):
+        if kind.moment != "interval":
+            yield 1.0, _Occurrences(entity, _join(directed, time[rows], 2**31), weight)
+
+
+def _join(first: Ids, second: Ids, size: int) -> Ids:
+    """One key for two ids, the second below `size`; absent where either is."""
+    return np.where((first == ABSENT) | (second == ABSENT), ABSENT, first * size + second)
+
+
+def _neighbour_pairs(other: Ids, members: Ids, n_entities: int) -> tuple[Ids, Ids]:
+    """Each side repeated for every soft pair its neighbour stands in: (side row, pair number)."""
+    order = np.argsort(members, kind="stable")
+    count = np.bincount(members, minlength=n_entities)
+    first = np.cumsum(count) - count
+    repeats = count[other]
+    rows = np.repeat(np.arange(len(other)), repeats)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    return rows, order[first[other[rows]] + within].astype(np.int64)
+
+
+def _family(
+    left: _Occurrences, right: _Occurrences, n_source: int, n_target: int, factor: float, n_entities: int
+) -> tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats]:
+    """Both matrices of one family over its shared tokens, with the tokens' weights and costs."""
+    left, right = _present(left), _present(right)
+    keys, number = np.unique(np.concatenate([left.key, right.key]), return_inverse=True)
+    counts = [
+        _count_matrix(left, number[: len(left.key)], n_source, len(keys)),
+        _count_matrix(right, number[len(left.key) :], n_target, len(keys)),
+    ]
+    frequency = [np.bincount(matrix.indices, minlength=len(keys)).astype(np.float64) for matrix in counts]
+    shared = np.flatnonzero((frequency[0] > 0) & (frequency[1] > 0))
+    in_source, in_target = frequency[0][shared], frequency[1][shared]
+    weights = factor * np.log(np.maximum(n_entities, 2) / (in_source + in_target)).clip(0.0)
+    matrices = [matrix[:, shared] for matrix in counts]
+    for matrix in matrices:
+        matrix.data = (np.sqrt(matrix.data) * weights[matrix.indices]).astype(np.float32)
+    return matrices[0], matrices[1], weights, in_source * in_target
+
+
+def _present(occurrences: _Occurrences) -> _Occurrences:
+    rows = np.flatnonzero(occurrences.key != ABSENT)
+    count = None if occurrences.count is None else occurrences.count[rows]
+    return _Occurrences(occurrences.entity[rows], occurrences.key[rows], count)
+
+
+def _count_matrix(occurrences: _Occurrences, columns: Ids, n_rows: int, n_columns: int) -> sp.csr_matrix:
+    count = np.ones(len(columns)) if occurrences.count is None else occurrences.count
+    matrix = sp.csr_matrix((count, (occurrences.entity, columns)), shape=(n_rows, n_columns))
+    matrix.sum_duplicates()
+    return matrix

@@ -1,0 +1,225 @@
+"""Rounds: align what the evidence settles, learn from it, and look again, until nothing changes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.decode.assign import assign
+from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
+from dualmatch.encode.evidence.candidates import find_candidates
+from dualmatch.encode.evidence.context import context_candidates, context_of, context_vectors
+from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
+from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, Tokens, build_tokens
+from dualmatch.graph.model import TemporalGraph
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+
+# Context only orders what facts leave open, so it counts for little beside them.
+_CONTEXT_WEIGHT = 0.25
+# A neighbour's possible partners count from this probability on; below, they only cost time.
+_LEAST_SOFT = 0.1
+_STABLE_SHARE = 0.005
+_SINKHORN_ITERATIONS = 20
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round did."""
+
+    number: int
+    tokens: int
+    candidates: int
+    smoothing: float
+    sharpness: float
+    pairs: int
+    changed: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Outcome of the rounds.
+
+    Attributes
+    ----------
+    similarity: csr float32
+        Smoothed cosine of the facts; decisions rest on it alone.
+    ranking: csr float32
+        The same plus context for what stayed open; rank with it.
+    settled, plan: SparsePlan
+        Sinkhorn of `similarity` and of `ranking`.
+    pairs: (n, 2) int64, probability: (n,) float64
+        One-to-one pairs without any threshold, each with its entry of the plan. Not calibrated.
+    first_pairs: (n, 2) int64
+        Confident pairs after round 0.
+    knowledge: Knowledge | None
+        What the last round's tokens were built on; `tokens()` builds them again.
+    """
+
+    similarity: sp.csr_matrix
+    ranking: sp.csr_matrix
+    settled: SparsePlan
+    plan: SparsePlan
+    pairs: Ids
+    probability: Floats
+    first_pairs: Ids
+    relations: RelationAlignment
+    knowledge: Knowledge | None
+    source: FactSides
+    target: FactSides
+    kinds: tuple[TimeKind, ...]
+    rounds: tuple[Round, ...]
+
+    def tokens(self) -> Tokens:
+        """The last round's tokens, for explanations."""
+        return build_tokens(self.source, self.target, self.kinds, self.knowledge)
+
+
+def gather_evidence(
+    source: TemporalGraph,
+    target: TemporalGraph,
+    seeds: NDArray[np.integer] | None = None,
+    max_rounds: int = 5,
+    n_threads: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evidence:
+    """Align two graphs by the facts they share.
+
+    Parameters
+    ----------
+    seeds: (n, 2) int64
+        Pairs known beforehand; they stay in every round. Without them, round 0 goes by time alone.
+    """
+    left, right, kinds = fact_sides(source, target)
+    given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
+    knowledge = _knowledge(left, right, given, None) if len(given) else None
+    pairs, first_pairs, log = given, given, []
+    for number in range(max_rounds):
+        start = time.perf_counter()
+        if progress is not None:
+            progress(number, max_rounds)
+        tokens = build_tokens(left, right, kinds, knowledge)
+        similarity = _with_seeds(find_candidates(tokens, n_threads=n_threads), given)
+        settled = _balanced(similarity, sharpness_of(similarity))
+        found, probability = assign(settled.entries)
+        sure = found[probability > 0.5]
+        changed = len(np.setxor1d(_codes(pairs, target), _codes(sure, target)))
+        pairs, used = sure, knowledge
+        first_pairs = pairs if number == 0 else first_pairs
+        knowledge = _knowledge(left, right, pairs, settled)
+        seconds = time.perf_counter() - start
+        log.append(
+            Round(
+                number,
+                len(tokens.weights),
+                similarity.nnz,
+                tokens.smoothing,
+                settled.sharpness,
+                len(pairs),
+                changed,
+                seconds,
+            )
+        )
+        logger.info("%s", log[-1])
+        if changed <= _STABLE_SHARE * len(pairs):
+            break
+    ranking = _with_context(similarity, left, right, found[probability > 0.5], found[probability > 0.9])
+    return Evidence(
+        similarity=similarity,
+        ranking=ranking,
+        settled=settled,
+        plan=_balanced(ranking, settled.sharpness),
+        pairs=found,
+        probability=np.clip(probability, 0.0, 1.0),
+        first_pairs=first_pairs,
+        relations=align_relations(left, right, pairs),
+        knowledge=used,
+        source=left,
+        target=right,
+        kinds=kinds,
+        rounds=tuple(log),
+    )
+
+
+def _balanced(similarity: sp.csr_matrix, sharpness: float) -> SparsePlan:
+    """Sinkhorn until little moves: entities that share a weak candidate take longer to part than the paper's ten."""
+    return sparse_sinkhorn(sp.csr_array(similarity), sharpness, _SINKHORN_ITERATIONS)
+
+
+def sharpness_of(similarity: sp.csr_matrix) -> float:
+    """c such that a candidate at noise level weighs as much as the whole background: exp(c·noise) = entities.
+
+    Noise is what second-best candidates reach: their 0.9 quantile over the rows and columns that have one.
+    """
+    seconds = np.concatenate([_second_best(similarity), _second_best(similarity.T.tocsr())])
+    if len(seconds) == 0:
+        return float(np.log(max(similarity.shape)) / 0.5)
+    entities = float(np.sqrt(float(similarity.shape[0]) * similarity.shape[1]))
+    return float(np.log(max(entities, 2.0)) / max(float(np.quantile(seconds, 0.9)), 0.05))
+
+
+def _second_best(matrix: sp.csr_matrix) -> Floats:
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    order = np.lexsort((-matrix.data, rows))
+    long_enough = np.flatnonzero(np.diff(matrix.indptr) >= 2)
+    seconds: Floats = matrix.data[order[matrix.indptr[long_enough] + 1]].astype(np.float64)
+    return seconds
+
+
+def _knowledge(left: FactSides, right: FactSides, pairs: Ids, plan: SparsePlan | None) -> Knowledge:
+    relations = align_relations(left, right, pairs)
+    if plan is None:
+        soft = SoftPairs(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
+    else:
+        entries = plan.entries.tocoo()
+        kept = entries.data > _LEAST_SOFT
+        weight = np.minimum(entries.data[kept], 1.0)
+        soft = SoftPairs(entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), weight)
+    return Knowledge(soft, relations.source_class, relations.target_class)
+
+
+def _with_seeds(similarity: sp.csr_matrix, seeds: Ids) -> sp.csr_matrix:
+    """Seeds at similarity 1, alone in their rows and columns."""
+    if len(seeds) == 0:
+        return similarity
+    entries = similarity.tocoo()
+    free = ~(np.isin(entries.row, seeds[:, 0]) | np.isin(entries.col, seeds[:, 1]))
+    row, column = np.append(entries.row[free], seeds[:, 0]), np.append(entries.col[free], seeds[:, 1])
+    value = np.append(entries.data[free], np.ones(len(seeds))).astype(np.float32)
+    merged = sp.csr_matrix((value, (row, column)), shape=similarity.shape)
+    merged.sort_indices()
+    return merged
+
+
+def _with_context(
+    similarity: sp.csr_matrix, left: FactSides, right: FactSides, anchors: Ids, closed: Ids
+) -> sp.csr_matrix:
+    """Context added where neither entity is settled."""
+    open_rows, open_columns = np.ones(similarity.shape[0], dtype=bool), np.ones(similarity.shape[1], dtype=bool)
+    open_rows[closed[:, 0]] = False
+    open_columns[closed[:, 1]] = False
+    vectors = context_vectors(left, right, anchors)
+    rows, columns = np.flatnonzero(open_rows), np.flatnonzero(open_columns)
+    context = context_candidates(*vectors, rows, columns, similarity.shape)
+    entries = similarity.tocoo()
+    both = open_rows[entries.row] & open_columns[entries.col]
+    listed = sp.coo_matrix((entries.data[both], (entries.row[both], entries.col[both])), shape=similarity.shape)
+    values = np.maximum(context_of(*vectors, listed), 0.0)
+    context = context.maximum(sp.csr_matrix((values, (listed.row, listed.col)), shape=similarity.shape))
+    ranking = (similarity + np.float32(_CONTEXT_WEIGHT) * context).tocsr()
+    ranking.sort_indices()
+    return ranking
+
+
+def _codes(pairs: Ids, target: TemporalGraph) -> Ids:
+    return pairs[:, 0] * target.n_entities + pairs[:, 1]
