@@ -353,7 +353,7 @@ def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt(), OSError(28, "No space left on device")])
-@pytest.mark.parametrize("step", ["_write_table", "_sync"])
+@pytest.mark.parametrize("step", ["_write_table", "sync"])
 def test_interrupted_write_leaves_nothing_behind(
     interruption: BaseException, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

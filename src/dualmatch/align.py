@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dualmatch.alignment import Alignment, Pairs
+from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import Config, Method
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.matching import matching_problem
@@ -19,7 +18,7 @@ from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import PseudoSeeds, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
-from dualmatch.evidence import gather_evidence
+from dualmatch.evidence import Round, gather_evidence
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inputs import KnownPairs, check_graphs, check_pairs, why_time_is_no_help
 from dualmatch.io.checkpoint import CheckpointFile
@@ -122,18 +121,7 @@ def _temporal(run: Run) -> Alignment:
     with run.stages("decode"):
         plan = sinkhorn(kernel, config.sinkhorn_iterations)
         found = run.pseudo_seeds(kernel)
-        pairs, confidence, is_seed = _with_seeds(found, run.seeds)
-    return Alignment(
-        run.source,
-        run.target,
-        pairs,
-        confidence,
-        is_seed,
-        plan,
-        config,
-        pseudo_seeds=found.pairs,
-        seconds=dict(run.stages.seconds),
-    )
+    return _alignment(run, found, plan, pseudo_seeds=found.pairs)
 
 
 def _dualmatch(run: Run) -> Alignment:
@@ -167,19 +155,8 @@ def _dualmatch(run: Run) -> Alignment:
     with stages("decode"):
         decoded = _decoded(run, temporal, relational, known)
         best = decoded.plan.best()
-        pairs, confidence, is_seed = _with_seeds(_in_facts(mutual_best(best, best), run), run.seeds)
-    return Alignment(
-        run.source,
-        run.target,
-        pairs,
-        confidence,
-        is_seed,
-        decoded.plan,
-        config,
-        pseudo_seeds=None if pseudo is None else pseudo.pairs,
-        decoded=decoded,
-        seconds=dict(stages.seconds),
-    )
+        found = _in_facts(mutual_best(best, best), run)
+    return _alignment(run, found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded)
 
 
 def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, known: Pairs) -> Decoded:
@@ -212,19 +189,8 @@ def _evidence(run: Run) -> Alignment:
     with run.stages("decode"):
         sure = evidence.probability > EMITTED_FROM
         found = PseudoSeeds(evidence.pairs[sure].astype(np.int32), evidence.probability[sure])
-        pairs, confidence, is_seed = _with_seeds(found, run.seeds)
-    return Alignment(
-        run.source,
-        run.target,
-        pairs,
-        confidence,
-        is_seed,
-        evidence.plan,
-        run.config,
-        pseudo_seeds=None if len(run.seeds) else evidence.first_pairs.astype(np.int32),
-        rounds=evidence.rounds,
-        seconds=dict(run.stages.seconds),
-    )
+    first_pairs = None if len(run.seeds) else evidence.first_pairs.astype(np.int32)
+    return _alignment(run, found, evidence.plan, pseudo_seeds=first_pairs, rounds=evidence.rounds)
 
 
 METHODS: dict[Method, Callable[[Run], Alignment]] = {
@@ -240,14 +206,33 @@ def _in_facts(found: PseudoSeeds, run: Run) -> PseudoSeeds:
     return PseudoSeeds(found.pairs[kept], found.confidence[kept])
 
 
-def _with_seeds(found: PseudoSeeds, seeds: Pairs) -> tuple[Pairs, NDArray[np.float64], NDArray[np.bool_]]:
-    """Seeds stand as given; what was found for their entities gives way."""
-    free = ~np.isin(found.pairs[:, 0], seeds[:, 0]) & ~np.isin(found.pairs[:, 1], seeds[:, 1])
-    pairs = np.concatenate([seeds, found.pairs[free]])
-    confidence = np.concatenate([np.ones(len(seeds)), found.confidence[free]])
-    is_seed = np.arange(len(pairs)) < len(seeds)
+def _alignment(
+    run: Run,
+    found: PseudoSeeds,
+    plan: SoftPlan,
+    *,
+    pseudo_seeds: Pairs | None,
+    decoded: Decoded | None = None,
+    rounds: tuple[Round, ...] | None = None,
+) -> Alignment:
+    """The result: seeds stand as given, and what was found for their entities gives way."""
+    free = ~np.isin(found.pairs[:, 0], run.seeds[:, 0]) & ~np.isin(found.pairs[:, 1], run.seeds[:, 1])
+    pairs = np.concatenate([run.seeds, found.pairs[free]])
+    confidence = np.concatenate([np.ones(len(run.seeds)), found.confidence[free]])
     order = np.argsort(pairs[:, 0], kind="stable")
-    return pairs[order], confidence[order], is_seed[order]
+    return Alignment(
+        run.source,
+        run.target,
+        pairs[order],
+        confidence[order],
+        order < len(run.seeds),
+        plan,
+        run.config,
+        pseudo_seeds=pseudo_seeds,
+        decoded=decoded,
+        rounds=rounds,
+        seconds=dict(run.stages.seconds),
+    )
 
 
 def _given(config: Config | None) -> dict[str, object]:

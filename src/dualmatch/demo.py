@@ -11,7 +11,7 @@ from dualmatch.alignment import Alignment
 from dualmatch.benchmark import benchmark
 from dualmatch.config import Config
 from dualmatch.errors import OutputError
-from dualmatch.io.atomic import replacing
+from dualmatch.io.atomic import write_text
 from dualmatch.io.links import write_links
 from dualmatch.simulate import DEMO, simulate, write_folder
 from dualmatch.stages import Progress
@@ -45,8 +45,7 @@ def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
         (result.metrics, json.dumps(run.report, indent=1) + "\n"),
         (result.summary, _summary(run.alignment, run.report)),
     ):
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(path, text)
     return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ import click
 
 from dualmatch.benchmark import Setting, benchmark
 from dualmatch.cli import console
+from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, quiet_option
 from dualmatch.cli.process import prepare_process
 from dualmatch.cli.tables import cost_line, links_table, ranking_table
 from dualmatch.config import Config
-from dualmatch.io.atomic import check_writable, replacing
 
 
 @click.command("benchmark")
@@ -53,20 +52,12 @@ def benchmark_command(
     """
     config = Config.checked(**given(options))
     prepare_process(config)
-    to_file = Path(json_path) if json_path not in (None, "-") else None
-    if to_file is not None:
-        check_writable(to_file, force)
+    json_output = JsonOutput.asked_for(json_path, force)
     group_files = _group_files(groups)
     with console.progress_shown(quiet) as progress:
         report = benchmark(folder, config, setting, seed_pairs, group_files, progress).report
-    text = json.dumps(report, indent=1) + "\n"
-    if json_path == "-":
-        click.echo(text, nl=False)
-        return
-    if to_file is not None:
-        with replacing(to_file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    if not quiet:
+    json_output.write(report)
+    if not quiet and not json_output.to_stdout:
         console.out.print(ranking_table(report["protocols"]))
         console.out.print(links_table(report["abstention"], report["calibration"]["ece"]))
         console.say(cost_line(report))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from dualmatch.cli import console
+from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option
 from dualmatch.cli.tables import links_table
 from dualmatch.evaluate import link_quality
-from dualmatch.io.atomic import check_writable, replacing
 from dualmatch.io.gold import read_gold
 from dualmatch.io.links import read_links
 
@@ -41,16 +40,9 @@ def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path
       dualmatch evaluate links.tsv --gold data/mine/ref_pairs
       dualmatch evaluate links.tsv --gold true_names.tsv --json -
     """
-    to_file = Path(json_path) if json_path not in (None, "-") else None
-    if to_file is not None:
-        check_writable(to_file, force)
+    json_output = JsonOutput.asked_for(json_path, force)
     links, confidence = read_links(alignment)
     quality = link_quality(links, confidence, read_gold(gold, links, folder))
-    text = json.dumps(asdict(quality), indent=1) + "\n"
-    if json_path == "-":
-        click.echo(text, nl=False)
-        return
-    if to_file is not None:
-        with replacing(to_file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    console.out.print(links_table(asdict(quality.abstention), quality.calibration.ece))
+    json_output.write(asdict(quality))
+    if not json_output.to_stdout:
+        console.out.print(links_table(asdict(quality.abstention), quality.calibration.ece))

@@ -1,0 +1,1 @@
+"""Channels: graphs and seeds in, similarity out."""

@@ -1,0 +1,1 @@
+"""How graphs come in and links go out."""

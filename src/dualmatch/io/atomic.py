@@ -35,10 +35,9 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
+        sync(temporary)
         temporary.replace(place)
-        _sync_folder(place.parent)
+        sync(place.parent)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error}); nothing was changed") from error
     finally:
@@ -46,8 +45,15 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def write_text(path: Path, text: str) -> None:
+    """Put a text in the place of what `path` held, whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def sync(path: Path) -> None:
+    """Have a file's bytes or a folder's entries reach the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from dualmatch.errors import OutputError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, format_date
+from dualmatch.io.atomic import sync
 from dualmatch.simulate.pair import SimulatedPair
 from dualmatch.version import __version__
 
@@ -72,11 +73,11 @@ def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) 
         try:
             draft.mkdir()
             _write_files(pair, draft)
-            _sync(draft)
+            sync(draft)
             if path.exists():
                 path.rename(old)
             draft.rename(path)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
             if old.exists() and not path.exists():
                 old.rename(path)
@@ -119,7 +120,7 @@ def _write_files(pair: SimulatedPair, folder: Path) -> None:
     _write_table(folder / "rel_pairs", (relations[:, 0], relations[:, 1] + source.n_relations, relations[:, 2]))
     options = {"dualmatch": __version__, "world": pair.world.model_dump()}
     (folder / "world.json").write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
-    _sync(folder / "world.json")
+    sync(folder / "world.json")
 
 
 def _fact_ids(graph: TemporalGraph, first_entity: int, first_relation: int, codes: Ints) -> list[NDArray[np.int64]]:
@@ -135,12 +136,3 @@ def _write_table(path: Path, columns: Iterable[NDArray[np.integer] | Iterable[st
         table.write_csv(file, separator="\t", include_header=False, quote_style="never")
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(path: Path) -> None:
-    """Have a file's bytes or a folder's entries reach the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
