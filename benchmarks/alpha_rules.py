@@ -1,4 +1,4 @@
-"""Which distance should choose α? Regret of D and of each of its terms on simulated worlds, where no test pair is spent.
+"""Which distance should choose α? Regret of D and of its terms on simulated worlds, where no test pair is spent.
 
     python benchmarks/alpha_rules.py
 
