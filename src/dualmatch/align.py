@@ -13,9 +13,9 @@ from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import Config, Method
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.matching import matching_problem
-from dualmatch.decode.sinkhorn import Kernel, kernel_of, sinkhorn
+from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
-from dualmatch.encode.seeds import PseudoSeeds, mutual_best
+from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
 from dualmatch.evidence import Round, gather_evidence
@@ -102,11 +102,10 @@ class Run:
     def temporal(self) -> Similarity:
         return temporal_similarity(self.source, self.target, self.config.hops, self.config.zero_counts, self.share)
 
-    def pseudo_seeds(self, kernel: Kernel) -> PseudoSeeds:
-        """Algorithm 1, lines 6 to 8."""
-        forward = sinkhorn(kernel, self.config.sinkhorn_iterations).best()
-        backward = sinkhorn(kernel, self.config.sinkhorn_iterations, first="columns").best()
-        return mutual_best(forward, backward)
+    def pseudo_seeds(self, plan: Plan) -> FoundPairs:
+        """Pairs that choose each other in P^{G_s G_t} (`plan`) and in P^{G_t G_s}: Algorithm 1, lines 6 to 8."""
+        backward = sinkhorn(plan.kernel, self.config.sinkhorn_iterations, first="columns")
+        return mutual_best(plan.best(), backward.best())
 
 
 def _temporal(run: Run) -> Alignment:
@@ -120,7 +119,7 @@ def _temporal(run: Run) -> Alignment:
         kernel = kernel_of(run.temporal(), config.sharpness, 2 * run.share)
     with run.stages("decode"):
         plan = sinkhorn(kernel, config.sinkhorn_iterations)
-        found = run.pseudo_seeds(kernel)
+        found = run.pseudo_seeds(plan)
     return _alignment(run, found, plan, pseudo_seeds=found.pairs)
 
 
@@ -139,7 +138,9 @@ def _dualmatch(run: Run) -> Alignment:
         else:
             temporal = hold(run.temporal(), run.share)
             if not len(run.seeds):
-                pseudo = run.pseudo_seeds(kernel_of(temporal, config.sharpness, run.share))
+                kernel = kernel_of(temporal, config.sharpness, run.share)
+                pseudo = run.pseudo_seeds(sinkhorn(kernel, config.sinkhorn_iterations))
+                del kernel  # training needs the memory
     known = run.seeds if pseudo is None else pseudo.pairs
     with stages("relational"):
         trained = relational_similarity(
@@ -188,7 +189,7 @@ def _evidence(run: Run) -> Alignment:
         evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step)
     with run.stages("decode"):
         sure = evidence.probability > EMITTED_FROM
-        found = PseudoSeeds(evidence.pairs[sure].astype(np.int32), evidence.probability[sure])
+        found = FoundPairs(evidence.pairs[sure].astype(np.int32), evidence.probability[sure])
     first_pairs = None if len(run.seeds) else evidence.first_pairs.astype(np.int32)
     return _alignment(run, found, evidence.plan, pseudo_seeds=first_pairs, rounds=evidence.rounds)
 
@@ -200,15 +201,15 @@ METHODS: dict[Method, Callable[[Run], Alignment]] = {
 }
 
 
-def _in_facts(found: PseudoSeeds, run: Run) -> PseudoSeeds:
+def _in_facts(found: FoundPairs, run: Run) -> FoundPairs:
     """Without the pairs of entities in no fact: what the encoder says of them is how it was initialised."""
     kept = run.source.is_in_a_fact[found.pairs[:, 0]] & run.target.is_in_a_fact[found.pairs[:, 1]]
-    return PseudoSeeds(found.pairs[kept], found.confidence[kept])
+    return FoundPairs(found.pairs[kept], found.confidence[kept])
 
 
 def _alignment(
     run: Run,
-    found: PseudoSeeds,
+    found: FoundPairs,
     plan: SoftPlan,
     *,
     pseudo_seeds: Pairs | None,

@@ -15,8 +15,8 @@ NO_SIMILARITY: Final = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class PseudoSeeds:
-    """Mutual choices over all entities.
+class FoundPairs:
+    """Pairs a channel or a decoder found, over all entities.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class PseudoSeeds:
     confidence: NDArray[np.float64]
 
 
-def mutual_best(forward: Best, backward: Best) -> PseudoSeeds:
+def mutual_best(forward: Best, backward: Best) -> FoundPairs:
     """Pairs (i, j) with j the best of row i in `forward` and i the best of column j in `backward`.
 
     `forward` comes from Sinkhorn of S^t and `backward` from Sinkhorn of its transpose, as the paper's Algorithm 1
@@ -41,4 +41,4 @@ def mutual_best(forward: Best, backward: Best) -> PseudoSeeds:
     chosen = (backward.row_of_column[target] == source) & (forward.similarity_of_row > NO_SIMILARITY)
     pairs = np.stack([source[chosen], target[chosen]], axis=1).astype(np.int32)
     confidence = np.minimum(forward.value_of_row[chosen], backward.value_of_column[target[chosen]])
-    return PseudoSeeds(pairs, np.clip(confidence.astype(np.float64), 0.0, 1.0))
+    return FoundPairs(pairs, np.clip(confidence.astype(np.float64), 0.0, 1.0))
