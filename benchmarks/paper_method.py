@@ -34,8 +34,13 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--reflection", default="auto")
     parser.add_argument("--negatives", default="both")
+    parser.add_argument("--dimension", type=int, default=128)
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--no-time-aspect", dest="time_aspect", action="store_false")
     options = parser.parse_args()
-    variant = {"reflection": options.reflection, "negatives": options.negatives}
+    variant = {
+        name: getattr(options, name) for name in ("reflection", "negatives", "dimension", "epochs", "time_aspect")
+    }
     prepare_process(Config(method="dualmatch"))
     dataset, data, temporal = "", None, None
     for run in options.runs:
@@ -66,6 +71,7 @@ def measure(data: BenchmarkFolder, temporal: Similarity, setting: str, config: C
         "seed": config.seed,
         "reflection": config.reflection,
         "negatives": config.negatives,
+        "dimension": config.dimension,
         "alpha": decoded.alpha,
         "h1": hits(decoded, groups),
         "distance": {alpha: round(d.total, 2) for alpha, d in decoded.distances.items()},
