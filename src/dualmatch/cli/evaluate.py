@@ -35,6 +35,8 @@ from dualmatch.io.links import read_links
 def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path: str | None, force: bool) -> None:
     """Say how right the links of an ALIGNMENT file are.
 
+    The gold file must hold all true pairs: a link that is not in it counts as wrong, seeds and all.
+
     \b
     Examples:
       dualmatch evaluate links.tsv --gold data/mine/ref_pairs
