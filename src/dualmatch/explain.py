@@ -122,8 +122,10 @@ class _Explainer:
             none = grounds.no_matches
             at = int(np.searchsorted(none.row, self.row))
             best = grounds.target.entities[none.best[at]] if none.best[at] >= 0 else ""
-            words = Reason(int(none.reason[at])).in_words(best, float(none.probability[at]))
-            return Explanation(name, None, float(none.confidence[at]), False, 0.0, (), words, others)
+            reason = Reason(int(none.reason[at]))
+            words = reason.in_words(best, float(none.probability[at]))
+            category = reason.name.lower()
+            return Explanation(name, None, float(none.confidence[at]), False, 0.0, (), words, category, others)
         shared = self.shared[self.match]
         return Explanation(
             name,
@@ -132,6 +134,7 @@ class _Explainer:
             bool(grounds.is_seed[self.at]),
             float(shared.weight.sum()),
             _in_words(grounds, shared),
+            None,
             None,
             others,
         )

@@ -102,8 +102,8 @@ class Explanation:
         That the match, or "no match", is right.
     similarity:
         To the match; the weights of `shared` add up to it. 0 where there is none.
-    no_match:
-        Why there is no match, in words; None where there is one.
+    no_match, category:
+        Why there is no match, in words and as the name of a `Reason`; None where there is one.
     others:
         Other candidates, the most likely first. For "no match" the best candidate of all is the first.
     """
@@ -115,6 +115,7 @@ class Explanation:
     similarity: float
     shared: tuple[SharedFact, ...]
     no_match: str | None
+    category: str | None
     others: tuple[Candidate, ...]
 
     def as_dict(self, top: int | None = None) -> dict[str, Any]:
@@ -132,11 +133,9 @@ class Explanation:
         lines = [self._headline()]
         if self.match is not None:
             lines += [f"Similarity {self.similarity:.3f}, from the facts both have:", *shared_lines(self.shared, top)]
-        for number, other in enumerate(self.others):
-            which = "Best" if self.match is None and number == 0 else "Other"
-            lines += [
-                f"{which} candidate {other.name}: probability {other.probability:.3f}, similarity {other.similarity:.3f}"
-            ]
+        for other in self.others:
+            likely = f"probability {other.probability:.3f}, similarity {other.similarity:.3f}"
+            lines.append(f"Candidate {other.name}: {likely}" if self.match is None else f"Not {other.name}: {likely}")
             if self.match is None:
                 lines += ["  shares:", *shared_lines(other.shared, top, "    ")]
             if other.lacks:

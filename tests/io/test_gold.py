@@ -10,10 +10,11 @@ import pytest
 from dualmatch.errors import InputError
 from dualmatch.evaluate import LinkQuality, link_quality
 from dualmatch.io.gold import read_gold
-from dualmatch.io.links import read_links, write_links
+from dualmatch.io.links import read_links
 
 MakeFolder = Callable[..., Path]
-LINKS = [("Ada", "Q7", 0.9), ("Charles", "Q84", 0.3), ("London", "Q46", 0.7)]
+HEADER = "source\ttarget\tconfidence\n"
+LINKS = f"{HEADER}Ada\tQ7\t0.9\nCharles\tQ84\t0.3\nLondon\tQ46\t0.7\n"
 
 
 def evaluate_links(path: Path, gold: Path, folder: Path | None = None) -> LinkQuality:
@@ -23,7 +24,7 @@ def evaluate_links(path: Path, gold: Path, folder: Path | None = None) -> LinkQu
 
 @pytest.fixture
 def links(tmp_path: Path) -> Path:
-    write_links(LINKS, tmp_path / "links.tsv")
+    (tmp_path / "links.tsv").write_text(LINKS)
     return tmp_path / "links.tsv"
 
 
@@ -66,7 +67,7 @@ def test_no_gold_is_an_error(links: Path, tmp_path: Path) -> None:
 
 
 def test_an_alignment_without_links_has_no_precision(tmp_path: Path) -> None:
-    write_links([], tmp_path / "links.tsv")
+    (tmp_path / "links.tsv").write_text(HEADER + "Ada\t\t0.9\n")
     (tmp_path / "gold").write_text("a\tb\n")
     found = evaluate_links(tmp_path / "links.tsv", tmp_path / "gold")
     assert (found.abstention.precision, found.abstention.recall, found.calibration.ece) == (None, 0.0, None)
@@ -80,5 +81,5 @@ def test_ids_without_their_folder_are_told_from_names(links: Path, tmp_path: Pat
 
 def test_a_source_linked_twice_is_an_error(links: Path) -> None:
     links.write_text(links.read_text() + "Ada\tQ8\t0.5\n")
-    with pytest.raises(InputError, match=r"links.tsv:5: 'Ada' has a link above already"):
+    with pytest.raises(InputError, match=r"links.tsv:5: 'Ada' has a row above already"):
         read_links(links)

@@ -108,7 +108,14 @@ def _read_table(path: Path) -> pl.DataFrame:
     if header != COLUMNS[: len(header)] or len(header) < len(HEADER):
         line = table[LINE][0] if table.height else 1
         raise InputError(f"{path}:{line}: no alignment file; its first line must be {' <tab> '.join(HEADER)} …")
-    return table.slice(1)
+    table = table.slice(1)
+    missing = table[header[-1]].is_null()
+    extra = table[COLUMNS[len(header)]].is_not_null() if len(header) < len(COLUMNS) else ~missing & missing
+    torn = table.filter(missing | extra)
+    if torn.height:
+        what = f"the header names {len(header)} columns, this row has another number; mend it"
+        raise input_error([Problem(path, line, what) for line in torn[LINE].head(SHOWN_PROBLEMS)], torn.height)
+    return table
 
 
 def _runners_up(alignment: Alignment, rows: NDArray[np.integer]) -> list[str]:

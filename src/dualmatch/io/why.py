@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,7 +146,7 @@ class _Stored:
 
 def _read(companion: Path) -> _Stored:
     try:
-        with np.load(companion, allow_pickle=False) as stored:
+        with companion.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             about = json.loads(stored["about"].tobytes())
             arrays = {name: stored[name] for name in stored.files if name != "about"}
         if about["format"] != _FORMAT:
@@ -153,7 +154,7 @@ def _read(companion: Path) -> _Stored:
         for name, kind in (("folder", str), ("inputs", dict), ("alignment", str)):
             if not isinstance(about[name], kind):
                 raise ValueError(f"{name} is no {kind.__name__}")
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _unreadable(companion, error) from error
     return _Stored(about, arrays)
 
