@@ -59,7 +59,9 @@ def test_align_writes_links_reasons_relations_and_the_companion(small_world: Pat
     assert sum(row[3] == "seed" for row in rows) == len(seeds.read_text().splitlines())
     assert all(row[5] for row in rows)
     assert rows_of(relations)[0] == ["source", "target", "direction", "score", "support"]
-    assert "recall" in run("evaluate", links, "--gold", small_world / "ref_pairs")
+    quality = json.loads(run("evaluate", links, "--gold", small_world / "ref_pairs", "--json", "-"))["abstention"]
+    assert quality["emitted"] == len(pairs)
+    assert 0 < quality["no_match_recall"] <= 1
 
 
 def test_the_surest_links_only(small_world: Path, tmp_path: Path, run: Run) -> None:

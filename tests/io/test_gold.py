@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dualmatch.errors import InputError
@@ -38,6 +39,14 @@ def test_gold_by_name(links: Path, tmp_path: Path) -> None:
     assert found.abstention.f1 == pytest.approx(0.4)
     assert found.abstention.no_match_precision is None
     assert found.calibration.ece == pytest.approx((0.1 + 0.3 + 0.7) / 3)
+
+
+def test_no_match_is_judged_where_the_file_says_it() -> None:
+    links, gold = [("Ada", "Q7"), ("Echo", "Q1")], {("Ada", "Q7"), ("Mary", "Q5")}
+    found = link_quality(links, np.array([0.9, 0.6]), gold, unmatched=["Mary", "Loner", "Nobody", "Twin"]).abstention
+    assert found.no_match_precision == 3 / 4  # Mary has a partner
+    assert found.no_match_recall == 3 / 4  # Echo has none, but was given one
+    assert (found.precision, found.recall) == (0.5, 0.5)
 
 
 def test_gold_by_id_uses_the_folder_it_lies_in_or_the_one_given(

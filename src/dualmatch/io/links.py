@@ -88,6 +88,12 @@ def read_links(path: Path) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
     return list(links.select("source", "target").iter_rows()), confidence.filter(matched).to_numpy()
 
 
+def read_unmatched(path: Path) -> list[str]:
+    """The source entities that an alignment file says have no match."""
+    table = _read_table(path)
+    return table.filter(table["target"] == "")["source"].to_list()
+
+
 def method_of(path: Path) -> str | None:
     """The method that made an alignment file; None where the file does not say."""
     methods = _read_table(path)["method"].drop_nulls().unique()
