@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import lives
-from dualmatch import Alignment, ConfigError, InputError, TemporalGraph, align
+from conftest import LIVES_SOURCE, lives
+from dualmatch import Alignment, ConfigError, InputError, TemporalGraph, align, explain
 from dualmatch.decode.no_match import Reason
 from dualmatch.simulate import SimulatedPair, World, simulate
 
@@ -20,10 +20,10 @@ def noisy() -> SimulatedPair:
 
 def reason_of(alignment: Alignment) -> dict[str, tuple[str, str]]:
     """Name → category and words."""
-    none, target = alignment.no_matches, alignment.target.entities
+    none = alignment.no_matches
     return {
-        alignment.source.entities[row]: (Reason(reason).name, Reason(reason).in_words(target[best], probability))
-        for row, reason, best, probability in zip(none.row, none.reason, none.best, none.probability, strict=True)
+        alignment.source.entities[row]: (Reason(none.reason[at]).name, none.in_words(at, alignment.target.entities))
+        for at, row in enumerate(none.row)
     }
 
 
@@ -61,25 +61,20 @@ def test_seeds_do_not_buy_room_for_wrong_pairs(noisy: SimulatedPair) -> None:
 
 
 def test_several_sources_may_take_one_target() -> None:
-    source, target = lives()
-    facts = [("Ada II", "met", "Charles", "1833"), ("Ada II", "lived in", "London", "1835", "1852")]
+    target = lives()[1]
     known = [("Charles", "Q2"), ("London", "Q3"), ("Mary", "Q5")]
-    rows = [
-        (source.entities[h], source.relations[r], source.entities[t], *times)
-        for h, r, t, times in zip(
-            source.head,
-            source.relation,
-            source.tail,
-            [("1833",), ("1835", "1852"), ("1864",), ("1815", "1871"), ("1814",), ("1818",), (), ("1758",), ("1835",)],
-            strict=True,
-        )
-    ]
-    doubled = TemporalGraph.from_facts([*rows, *facts])
+    again = [("Ada II", *fact[1:]) for fact in LIVES_SOURCE if fact[0] == "Ada"]
+    doubled = TemporalGraph.from_facts([*LIVES_SOURCE, *again])
     one = {s: t for s, t, _ in align(doubled, target, known, method="evidence").links()}
-    many = {s: t for s, t, _ in align(doubled, target, known, method="evidence", many_to_one=True).links()}
+    alignment = align(doubled, target, known, method="evidence", many_to_one=True)
+    many = {s: t for s, t, _ in alignment.links()}
     assert "Ada" not in one
     assert (many["Ada"], many["Ada II"]) == ("Q1", "Q1")
     assert many.items() >= one.items()
+    assert (alignment.candidates.toarray()[alignment.pairs[:, 0], alignment.pairs[:, 1]] > 0.5).all()
+    why = explain(alignment, "Q1", target=True)
+    assert why.match in ("Ada", "Ada II")
+    assert why.others[0].name in {"Ada", "Ada II"} - {why.match}
 
 
 def test_many_to_one_is_refused_where_it_is_not_there(noisy: SimulatedPair) -> None:

@@ -13,12 +13,12 @@ from dualmatch.decode.no_match import Reason
 from dualmatch.decode.shortlist import ordered
 from dualmatch.encode.evidence.shared import SharedFacts
 from dualmatch.errors import InputError
-from dualmatch.explanation import Aspect, Candidate, Explanation, Fact, Lack, SharedFact
+from dualmatch.explanation import Candidate, Explanation, Lack, SharedFact
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
-from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, precision_of
 from dualmatch.grounds import Grounds, grounds_of
 from dualmatch.io.why import read_grounds
+from dualmatch.wording import fact_of, shared_in_words
 
 OTHERS = 3
 """Other candidates an explanation tells of."""
@@ -80,10 +80,8 @@ def reasons(alignment: Alignment | Grounds, top: int = REASONS) -> list[str]:
     for source in grounds.pairs[grounds.is_seed, 0].tolist():
         texts[source] = "; ".join(part for part in ("given as a seed", texts[source]) if part)
     none = grounds.no_matches
-    for row, reason, best, probability in zip(
-        none.row.tolist(), none.reason.tolist(), none.best.tolist(), none.probability.tolist(), strict=True
-    ):
-        texts[row] = Reason(reason).in_words(grounds.target.entities[best], probability)
+    for at, row in enumerate(none.row.tolist()):
+        texts[row] = none.in_words(at, grounds.target.entities)
     return texts
 
 
@@ -94,7 +92,7 @@ def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, tuple[Shared
         of_source, of_target = (grounds.scoring.facts(side, batch[:, side].tolist()) for side in (0, 1))
         for source, target in batch.tolist():
             shared = grounds.scoring.shared(source, target, of_source, of_target)
-            yield source, _in_words(grounds, shared.first(top))
+            yield source, shared_in_words(grounds, shared.first(top))
 
 
 class _Explainer:
@@ -121,10 +119,7 @@ class _Explainer:
         if self.at is None or self.match is None:
             none = grounds.no_matches
             at = int(np.searchsorted(none.row, self.row))
-            best = grounds.target.entities[none.best[at]] if none.best[at] >= 0 else ""
-            reason = Reason(int(none.reason[at]))
-            words = reason.in_words(best, float(none.probability[at]))
-            category = reason.name.lower()
+            words, category = none.in_words(at, grounds.target.entities), Reason(none.reason[at]).name.lower()
             return Explanation(name, None, float(none.confidence[at]), False, 0.0, (), words, category, others)
         shared = self.shared[self.match]
         return Explanation(
@@ -133,7 +128,7 @@ class _Explainer:
             float(grounds.confidence[self.at]),
             bool(grounds.is_seed[self.at]),
             float(shared.weight.sum()),
-            _in_words(grounds, shared),
+            shared_in_words(grounds, shared),
             None,
             None,
             others,
@@ -155,7 +150,7 @@ class _Explainer:
             self.grounds.target.entities[other],
             probability,
             float(shared.weight.sum()),
-            _in_words(self.grounds, shared),
+            shared_in_words(self.grounds, shared),
             self._lacks(shared),
         )
 
@@ -183,95 +178,10 @@ def _by_side(shared: SharedFacts) -> dict[int, float]:
     return weights
 
 
-def fact_of(graph: TemporalGraph, side: int) -> Fact:
-    """A fact side in words."""
-    fact = side % graph.n_facts
-    is_subject = side < graph.n_facts
-    other = graph.tail[fact] if is_subject else graph.head[fact]
-    time = time_in_words(int(graph.begin[fact]), int(graph.end[fact]), graph.opaque_times)
-    return Fact(graph.relations[graph.relation[fact]], graph.entities[other], is_subject, time)
-
-
-def time_in_words(begin: int, end: int, opaque: bool) -> str:
-    """When a fact holds.
-
-    >>> from dualmatch.graph.times import parse_date
-    >>> time_in_words(parse_date("1994"), parse_date("1998-03"), False)
-    'from 1994 to 1998-03'
-    >>> time_in_words(7, 7, True)
-    'at time 7'
-    """
-    show = (lambda code: f"time {code}") if opaque else format_date
-    if begin == end:
-        if begin == UNKNOWN:
-            return ""
-        at = "at" if opaque else "on" if precision_of(np.array([begin], np.int32))[0] == Precision.DAY else "in"
-        return f"{at} {show(begin)}"
-    parts = [f"{word} {show(code)}" for word, code in (("from", begin), ("to", end)) if code != UNKNOWN]
-    return " ".join(parts)
-
-
-def _in_words(grounds: Grounds, shared: SharedFacts) -> tuple[SharedFact, ...]:
-    return tuple(
-        SharedFact(
-            fact_of(grounds.source, here),
-            fact_of(grounds.target, there),
-            _same(grounds, here, there),
-            _same_dates(grounds, here % grounds.source.n_facts, there % grounds.target.n_facts),
-            weight,
-        )
-        for here, there, weight in zip(
-            shared.source_side.tolist(), shared.target_side.tolist(), shared.weight.tolist(), strict=True
-        )
-    )
-
-
-def _same(grounds: Grounds, here: int, there: int) -> tuple[Aspect, ...]:
-    """What two facts have in common apart from time, as far as the last round knew."""
-    known = grounds.knowledge
-    if known is None:
-        return ()
-    left, right = grounds.scoring.sides
-    aspects: list[Aspect] = []
-    if known.source_class[left.relation[here]] == known.target_class[right.relation[there]]:
-        aspects.append("relation")
-    if (int(left.other[here]), int(right.other[there])) in grounds.believed:
-        aspects.append("entity")
-    return tuple(aspects)
-
-
-def _same_dates(grounds: Grounds, here: int, there: int) -> tuple[str, ...]:
-    """Begin and end where two facts agree on them, as precise as they agree."""
-    source, target = grounds.source, grounds.target
-    opaque = source.opaque_times or target.opaque_times
-    ends = (("begin", source.begin[here], target.begin[there]), ("end", source.end[here], target.end[there]))
-    dates = [(end, _common_date(int(first), int(second), opaque)) for end, first, second in ends]
-    return tuple(f"{end} {date}" for end, date in dates if date is not None)
-
-
-def _common_date(first: int, second: int, opaque: bool) -> str | None:
-    """The most precise date that two codes agree on.
-
-    >>> from dualmatch.graph.times import parse_date
-    >>> _common_date(parse_date("1994-03-01"), parse_date("1994-03"), False)
-    '1994-03'
-    """
-    if UNKNOWN in (first, second):
-        return None
-    if opaque:
-        return f"time {first}" if first == second else None
-    codes = np.array([first, second], dtype=np.int32)
-    for precision in reversed(Precision):
-        coarse = coarsen(codes, precision)
-        if coarse[0] == coarse[1] and precision_of(codes).min() >= precision:
-            return format_date(int(coarse[0]))
-    return None
-
-
 def _grounds(alignment: Alignment | Grounds | str | Path) -> Grounds:
     if isinstance(alignment, Grounds):
         return alignment
-    return grounds_of(alignment) if isinstance(alignment, Alignment) else read_grounds(Path(alignment))
+    return grounds_of(alignment) if isinstance(alignment, Alignment) else read_grounds(alignment)
 
 
 def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:

@@ -21,6 +21,7 @@ from dualmatch.errors import InputError, OutputError
 from dualmatch.explain import reasons
 from dualmatch.io.folder import read_folder
 from dualmatch.io.links import method_of, read_links, read_name_pairs, write_alignment
+from dualmatch.io.relations import relation_table
 from dualmatch.simulate import World, shuffled_copy, simulate
 
 WIDE = "source\ttarget\tconfidence\tmethod\trunners_up"
@@ -96,9 +97,13 @@ def test_row_order_changes_no_byte_of_the_file(tmp_path: Path) -> None:
     pair = simulate(World(entities=200, mean_facts=8, year_only_share=0.3, seed=5))
     rng = np.random.default_rng(3)
     shuffled = [shuffled_copy(graph, rng)[0] for graph in (pair.source, pair.target)]
+    relations = []
     for name, graphs in (("plain", (pair.source, pair.target)), ("shuffled", shuffled)):
         alignment = align(*graphs, method="evidence")
         write_alignment(alignment, tmp_path / name, reasons(alignment))
+        relations.append(relation_table(alignment).rows())
+    assert len(relations[0]) > 10
+    assert relations[0] == relations[1]
     assert (tmp_path / "plain").read_bytes() == (tmp_path / "shuffled").read_bytes()
 
 

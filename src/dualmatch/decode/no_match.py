@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -55,6 +56,11 @@ class NoMatches:
         """How sure it is that there is no match: one minus the best candidate's probability."""
         confidence: Floats = 1.0 - self.probability
         return confidence
+
+    def in_words(self, at: int, names: Sequence[str]) -> str:
+        """The reason of the `at`-th row, with the candidate's name from `names`."""
+        best = int(self.best[at])
+        return Reason(self.reason[at]).in_words(names[best] if best >= 0 else "", float(self.probability[at]))
 
 
 def no_matches(

@@ -88,7 +88,7 @@ def write_companion(alignment: Alignment, path: Path, folder: Path, inputs: Mapp
         np.savez_compressed(file, about=text, **arrays)
 
 
-def read_grounds(path: Path, folder: Path | None = None) -> Grounds:
+def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
     """The grounds of a written alignment.
 
     Parameters
@@ -103,6 +103,7 @@ def read_grounds(path: Path, folder: Path | None = None) -> Grounds:
     InputError
         Where there is no companion, or inputs are gone or have changed.
     """
+    path = Path(path)
     method = method_of(path)
     companion = companion_of(path)
     if method is not None and method != "evidence":
@@ -114,7 +115,7 @@ def read_grounds(path: Path, folder: Path | None = None) -> Grounds:
     stored = _read(companion)
     if _sha256(path) != stored.about["alignment"]:
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
-    folder = Path(stored.about["folder"]) if folder is None else folder
+    folder = Path(stored.about["folder"] if folder is None else folder)
     _check_inputs(folder, {name: given["sha256"] for name, given in stored.about["inputs"].items()}, companion)
     data = read_folder(folder)
     shape = (data.source.n_entities, data.target.n_entities)
