@@ -8,8 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import lives
-from dualmatch import Alignment, Explanation, InputError, align, explain, read_folder, read_grounds
+from conftest import LIVES_SOURCE, LIVES_TARGET, lives
+from dualmatch import (
+    Alignment,
+    Explanation,
+    InputError,
+    TemporalGraph,
+    align,
+    explain,
+    read_folder,
+    read_grounds,
+)
 from dualmatch.encode.evidence import candidates, shared
 from dualmatch.explain import reasons
 from dualmatch.grounds import Grounds, grounds_of
@@ -93,6 +102,18 @@ def test_one_shared_fact_is_told_once(known_lives: Alignment) -> None:
     words = why.in_words(top=1)
     assert words.splitlines()[0] == f"Ada = Q1 (confidence {why.confidence:.3f})"
     assert f"  … and 1 more (+{why.shared[1].weight:.3f})" in words
+
+
+def test_facts_of_one_day_are_told_with_their_own_counterparts() -> None:
+    """The day itself is shared by all four pairs of facts; it goes to one that shares more."""
+    source = TemporalGraph.from_facts(
+        [("Ada", "met", "Charles", "1833"), ("Ada", "met", "Mary", "1833"), *LIVES_SOURCE[2:]]
+    )
+    target = TemporalGraph.from_facts([("Q1", "P1", "Q2", "1833"), ("Q1", "P1", "Q02", "1833"), *LIVES_TARGET[2:]])
+    seeds = [("Charles", "Q2"), ("Mary", "Q02")]
+    why = explain(align(source, target, seeds, method="evidence"), "Ada")
+    assert why.match == "Q1"
+    assert {(fact.fact.other, fact.counterpart.other) for fact in why.shared} == set(seeds)
 
 
 def test_relations_that_became_one_are_told_as_equal(mixed: Alignment) -> None:

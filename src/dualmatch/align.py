@@ -225,9 +225,7 @@ def _alignment(
 ) -> Alignment:
     """The result: seeds as given, and of what was found for other entities what is sure enough."""
     config = run.config
-    free = ~np.isin(found.pairs[:, 0], run.seeds[:, 0])
-    if not config.many_to_one:
-        free &= ~np.isin(found.pairs[:, 1], run.seeds[:, 1])
+    free = ~np.isin(found.pairs[:, 0], run.seeds[:, 0]) & ~np.isin(found.pairs[:, 1], run.seeds[:, 1])
     found = FoundPairs(found.pairs[free], found.confidence[free])
     sure = decide(found.confidence, OWN_THRESHOLDS.get(config.method), config.min_confidence, config.max_fdr)
     pairs = np.concatenate([run.seeds, found.pairs[sure]])

@@ -26,7 +26,6 @@ def shortlist(plan: sp.csr_array, row_rank: Ids, column_rank: Ids, n_best: int =
     kept = sp.csr_array((np.ones(len(row), dtype=np.float64), (row, column)), shape=plan.shape)
     kept.data[:] = 1.0
     listed = sp.csr_array(kept.multiply(plan))
-    listed.data = _coarse(listed.data)
     listed.sort_indices()
     return listed
 
