@@ -53,6 +53,21 @@ class Config(BaseModel):
         description="how to align: 'temporal' is the paper's learning-free time channel, 'dualmatch' the paper's whole "
         "method (needs the extra [gnn])",
     )
+    min_confidence: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="give only pairs of at least this confidence; by rule: above 0.5 for evidence, all for the others",
+    )
+    max_fdr: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="give only the surest pairs, as many as keep the expected share of wrong ones within this",
+    )
+    many_to_one: bool = Field(
+        default=False, description="let several source entities take one target (method evidence only)"
+    )
     seed: int = Field(default=0, ge=0, description="seed of every random choice")
     memory_limit: int = Field(
         default_factory=default_limit,

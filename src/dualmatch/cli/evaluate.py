@@ -13,7 +13,7 @@ from dualmatch.cli.options import force_option, json_option
 from dualmatch.cli.tables import links_table
 from dualmatch.evaluate import link_quality
 from dualmatch.io.gold import read_gold
-from dualmatch.io.links import read_links
+from dualmatch.io.links import read_links, read_unmatched
 
 
 @click.command("evaluate")
@@ -44,7 +44,7 @@ def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path
     """
     json_output = JsonOutput.asked_for(json_path, force)
     links, confidence = read_links(alignment)
-    quality = link_quality(links, confidence, read_gold(gold, links, folder))
+    quality = link_quality(links, confidence, read_gold(gold, links, folder), read_unmatched(alignment))
     json_output.write(asdict(quality))
     if not json_output.to_stdout:
         console.out.print(links_table(asdict(quality.abstention), quality.calibration.ece))

@@ -11,6 +11,7 @@ from dualmatch.cli.align import align_command
 from dualmatch.cli.benchmark import benchmark_command
 from dualmatch.cli.demo import demo_command
 from dualmatch.cli.evaluate import evaluate_command
+from dualmatch.cli.explain import explain_command
 from dualmatch.cli.simulate import simulate_command
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
@@ -30,6 +31,7 @@ def cli(verbose: int) -> None:
       dualmatch demo                                     see it work on a simulated pair
       dualmatch align FOLDER -o links.tsv                links with a confidence
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
+      dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
 
     Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted.
@@ -37,7 +39,7 @@ def cli(verbose: int) -> None:
     console.set_up_logging(verbose)
 
 
-for command in (align_command, benchmark_command, evaluate_command, simulate_command, demo_command):
+for command in (align_command, benchmark_command, evaluate_command, explain_command, simulate_command, demo_command):
     cli.add_command(command)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ class Tokens:
         Products the token adds to source · targetᵀ: the product of its document frequencies.
     smoothing: float
         Mean squared weight that one fact side brings: what "one fact more" weighs.
+    keys: one sorted int64 array for each family
+        The key of each token, family by family in the order of the columns.
     """
 
     source: sp.csr_matrix
@@ -53,6 +55,7 @@ class Tokens:
     weights: Floats
     cost: Floats
     smoothing: float
+    keys: tuple[Ids, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,7 @@ RELATION_FACTOR = 0.2
 
 def build_tokens(source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None) -> Tokens:
     """Token matrices of a round: times only where nothing is known yet, else with relations and neighbours."""
-    parts: list[tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats]] = []
+    parts: list[tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats, Ids]] = []
     n_entities = source.n_entities + target.n_entities
     views = [_families(source, kinds, known, 0), _families(target, kinds, known, 1)]
     for (factor, left), (_, right) in zip(*views, strict=True):
@@ -83,7 +86,35 @@ def build_tokens(source: FactSides, target: FactSides, kinds: tuple[TimeKind, ..
         np.concatenate([part[2] for part in parts]),
         np.concatenate([part[3] for part in parts]),
         mass / max(1, len(source.entity) + len(target.entity)),
+        tuple(part[4] for part in parts),
     )
+
+
+def bearers(
+    sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int, tokens: Tokens
+) -> sp.csr_matrix:
+    """Which fact side bears which token: (n_sides, n_tokens) csr of ones.
+
+    Parameters
+    ----------
+    sides:
+        Of some entities or of all; they are the rows of the result.
+    side:
+        0 for the source graph, 1 for the target graph.
+    """
+    n_sides = len(sides.entity)
+    alone = replace(sides, entity=np.arange(n_sides))  # each side as an entity of its own
+    rows, columns, first = [], [], 0
+    for (_, family), keys in zip(_families(alone, kinds, known, side), tokens.keys, strict=True):
+        place = np.searchsorted(keys, family.key).clip(max=max(len(keys) - 1, 0))
+        shared = keys[place] == family.key if len(keys) else np.zeros(len(family.key), dtype=bool)
+        rows.append(family.entity[shared])
+        columns.append(first + place[shared])
+        first += len(keys)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    matrix = sp.csr_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=(n_sides, first))
+    matrix.data[:] = 1.0
+    return matrix
 
 
 def _families(
@@ -127,8 +158,8 @@ def _neighbour_pairs(other: Ids, members: Ids, n_entities: int) -> tuple[Ids, Id
 
 def _family(
     left: _Occurrences, right: _Occurrences, n_source: int, n_target: int, factor: float, n_entities: int
-) -> tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats]:
-    """Both matrices of one family over its shared tokens, with the tokens' weights and costs."""
+) -> tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats, Ids]:
+    """Both matrices of one family over its shared tokens, with the tokens' weights, costs and keys."""
     left, right = _present(left), _present(right)
     keys, number = np.unique(np.concatenate([left.key, right.key]), return_inverse=True)
     counts = [
@@ -142,7 +173,7 @@ def _family(
     matrices = [matrix[:, shared] for matrix in counts]
     for matrix in matrices:
         matrix.data = (np.sqrt(matrix.data) * weights[matrix.indices]).astype(np.float32)
-    return matrices[0], matrices[1], weights, in_source * in_target
+    return matrices[0], matrices[1], weights, in_source * in_target, keys[shared]
 
 
 def _present(occurrences: _Occurrences) -> _Occurrences:

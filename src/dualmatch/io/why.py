@@ -1,0 +1,192 @@
+"""The companion of an alignment file: what ``dualmatch explain`` needs, so that it need not align again.
+
+``OUT.why.npz`` lies beside ``OUT``. It holds row numbers and weights, no facts and no names: those are read from the
+input files again, which must be the same to the byte. No pickle; the same run writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from scipy import sparse as sp
+
+from dualmatch.alignment import Alignment
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
+from dualmatch.errors import InputError
+from dualmatch.grounds import Grounds, grounds_of, no_evidence
+from dualmatch.io.atomic import replacing
+from dualmatch.io.folder import read_folder
+from dualmatch.io.links import method_of
+
+_FORMAT: Final = 1
+_SUFFIX: Final = ".why.npz"
+FOLDER_FILES: Final = ("triples_1", "triples_2", "ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id")
+"""What `read_folder` reads, where it is there."""
+
+
+def companion_of(path: Path) -> Path:
+    """Where the companion of an alignment file lies.
+
+    >>> str(companion_of(Path("out/links.tsv")))
+    'out/links.tsv.why.npz'
+    """
+    return path.with_name(path.name + _SUFFIX)
+
+
+def input_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file of a benchmark folder, by its name."""
+    return {name: _sha256(folder / name) for name in FOLDER_FILES if (folder / name).is_file()}
+
+
+def write_companion(alignment: Alignment, path: Path, folder: Path, inputs: Mapping[str, str]) -> None:
+    """Write what explains an alignment beside its file.
+
+    Parameters
+    ----------
+    path:
+        The alignment file, written already.
+    folder, inputs:
+        Where the graphs came from, and `input_hashes` of it taken when they were read.
+    """
+    grounds = grounds_of(alignment)
+    known = grounds.knowledge
+    about = {
+        "format": _FORMAT,
+        "version": alignment.version,
+        "method": alignment.method,
+        "config": alignment.config.model_dump(mode="json"),
+        "folder": str(folder.resolve()),
+        "inputs": {name: {"path": str(folder.resolve() / name), "sha256": inputs[name]} for name in inputs},
+        "alignment": _sha256(path),
+    }
+    arrays: dict[str, Any] = {
+        "pairs": grounds.pairs,
+        "confidence": grounds.confidence,
+        "is_seed": grounds.is_seed,
+        "candidates.data": grounds.candidates.data,
+        "candidates.indices": grounds.candidates.indices.astype(np.int32),
+        "candidates.indptr": grounds.candidates.indptr.astype(np.int64),
+    }
+    if known is not None:
+        arrays |= {
+            "known.source": known.pairs.source,
+            "known.target": known.pairs.target,
+            "known.weight": known.pairs.weight,
+            "known.source_class": known.source_class,
+            "known.target_class": known.target_class,
+        }
+    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
+    with replacing(companion_of(path)) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, about=text, **arrays)
+
+
+def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
+    """The grounds of a written alignment.
+
+    Parameters
+    ----------
+    path:
+        The alignment file.
+    folder:
+        Where the input files lie now, if no longer where they were.
+
+    Raises
+    ------
+    InputError
+        Where there is no companion, or inputs are gone or have changed.
+    """
+    path = Path(path)
+    method = method_of(path)
+    companion = companion_of(path)
+    if method is not None and method != "evidence":
+        raise InputError(f"{path}: {no_evidence(method)}")
+    if not companion.exists():
+        raise InputError(
+            f"{companion}: no such file; it is written beside the links: keep both together, or align again"
+        )
+    stored = _read(companion)
+    if _sha256(path) != stored.about["alignment"]:
+        raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
+    folder = Path(stored.about["folder"] if folder is None else folder)
+    _check_inputs(folder, {name: given["sha256"] for name, given in stored.about["inputs"].items()}, companion)
+    data = read_folder(folder)
+    shape = (data.source.n_entities, data.target.n_entities)
+    arrays = stored.arrays
+    try:
+        candidates = sp.csr_array(
+            tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")), shape=shape
+        )
+        return Grounds(
+            data.source,
+            data.target,
+            _knowledge(arrays),
+            candidates,
+            arrays["pairs"],
+            arrays["confidence"],
+            arrays["is_seed"],
+            data.source_ids,
+            data.target_ids,
+        )
+    except (KeyError, ValueError) as error:
+        raise _unreadable(companion, error) from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    about: dict[str, Any]
+    arrays: dict[str, Any]
+
+
+def _read(companion: Path) -> _Stored:
+    try:
+        with companion.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            about = json.loads(stored["about"].tobytes())
+            arrays = {name: stored[name] for name in stored.files if name != "about"}
+        if about["format"] != _FORMAT:
+            raise ValueError(f"format {about['format']}, not {_FORMAT}")
+        for name, kind in (("folder", str), ("inputs", dict), ("alignment", str)):
+            if not isinstance(about[name], kind):
+                raise ValueError(f"{name} is no {kind.__name__}")
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise _unreadable(companion, error) from error
+    return _Stored(about, arrays)
+
+
+def _knowledge(arrays: Mapping[str, Any]) -> Knowledge | None:
+    if "known.source" not in arrays:
+        return None
+    pairs = SoftPairs(*(arrays[f"known.{part}"] for part in ("source", "target", "weight")))
+    return Knowledge(pairs, arrays["known.source_class"], arrays["known.target_class"])
+
+
+def _check_inputs(folder: Path, hashes: Mapping[str, str], companion: Path) -> None:
+    """Every input must be what it was: row numbers in the companion are rows of those files."""
+    wrong = []
+    for name in FOLDER_FILES:
+        path, there = folder / name, (folder / name).is_file()
+        if name in hashes and not there:
+            wrong.append(f"{path}: is gone; if it lies elsewhere now, say where with --folder, else align again")
+        elif there and (name not in hashes or _sha256(path) != hashes[name]):
+            wrong.append(f"{path}: has changed since {companion.name} was written; bring it back, or align again")
+    if wrong:
+        raise InputError("\n".join(wrong))
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+
+
+def _unreadable(companion: Path, error: Exception) -> InputError:
+    return InputError(f"{companion}: cannot be read as the companion of an alignment ({error}); align again")
