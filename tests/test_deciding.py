@@ -27,16 +27,17 @@ def reason_of(alignment: Alignment) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_least_confidence(noisy: SimulatedPair) -> None:
+def test_least_confidence() -> None:
+    hard = simulate(NOISY.model_copy(update={"common_share": 0.25}))
     plain, low, high = (
-        align(noisy.source, noisy.target, method="evidence", **options)
+        align(hard.source, hard.target, method="evidence", **options)
         for options in ({}, {"min_confidence": 0.1}, {"min_confidence": 0.9})
     )
     assert plain.confidence.min() > 0.5
     assert low.confidence[low.confidence <= 0.5].min() >= 0.1
     assert high.confidence.min() >= 0.9
     assert len(low.pairs) > len(plain.pairs) > len(high.pairs) > 0
-    everything = align(noisy.source, noisy.target, method="evidence", min_confidence=0.0)
+    everything = align(hard.source, hard.target, method="evidence", min_confidence=0.0)
     assert set(map(tuple, low.pairs)) < set(map(tuple, everything.pairs))
 
 
@@ -123,7 +124,7 @@ def test_methods_without_evidence_say_why_too() -> None:
 
 def test_runners_up_are_candidates_other_than_the_partner(noisy: SimulatedPair) -> None:
     alignment = align(noisy.source, noisy.target, method="evidence")
-    found, plan = alignment.runners_up, alignment.evidence.settled.entries.toarray()
+    found, plan = alignment.runners_up, alignment.evidence.beliefs.probability.toarray()
     plan[alignment.pairs[:, 0], alignment.pairs[:, 1]] = 0
     assert found.target.shape == (noisy.source.n_entities, 3)
     np.testing.assert_allclose(found.probability[:, 0], np.where(plan.max(axis=1) < 5e-7, 0, plan.max(axis=1)))

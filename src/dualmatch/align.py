@@ -12,6 +12,7 @@ import numpy as np
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import Config, Method
 from dualmatch.decode.assign import assign, decide
+from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.matching import matching_problem
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
@@ -193,10 +194,10 @@ def _evidence(run: Run) -> Alignment:
     with run.stages("evidence"):
         evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step)
     with run.stages("decode"):
-        pairs, probability = evidence.pairs, evidence.probability
+        pairs, confidence = evidence.beliefs.pairs, evidence.beliefs.confidence
         if run.config.many_to_one:
-            pairs, probability = assign(evidence.settled.by_row(), many_to_one=True)
-        found = FoundPairs(pairs.astype(np.int32), probability)
+            pairs, confidence = assign(chosen_by_row(evidence.settled, evidence.beliefs), many_to_one=True)
+        found = FoundPairs(pairs.astype(np.int32), confidence)
     first_pairs = None if len(run.seeds) else evidence.first_pairs.astype(np.int32)
     return _alignment(run, found, evidence.plan, pseudo_seeds=first_pairs, evidence=evidence)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.config import Config
+from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import (
@@ -110,9 +111,11 @@ class Alignment:
         """(n_source, n_target) csr: the few best of each source and of each target, with their probability."""
         if self.evidence is None:
             return None
-        settled = self.evidence.settled
-        plan = settled.by_row() if self.config.many_to_one else settled.entries
-        return shortlist(plan, ranks_of(self.source.entities), ranks_of(self.target.entities))
+        evidence = self.evidence
+        probability = evidence.beliefs.probability
+        if self.config.many_to_one:
+            probability = chosen_by_row(evidence.settled, evidence.beliefs)
+        return shortlist(probability, ranks_of(self.source.entities), ranks_of(self.target.entities))
 
     @cached_property
     def runners_up(self) -> RunnersUp:

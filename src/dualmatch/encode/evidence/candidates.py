@@ -72,8 +72,18 @@ def _affordable(cost: np.ndarray, budget: float) -> np.ndarray:
     return np.flatnonzero(cost < ordered[within])
 
 
+def known_weight(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+    """|x|² + λ of each entity: how much is known of it. Similarity divides by its root."""
+    return _weight(tokens.source, tokens.smoothing), _weight(tokens.target, tokens.smoothing)
+
+
+def _weight(matrix: sp.csr_matrix, smoothing: float) -> np.ndarray:
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    squared = np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0])
+    return squared + max(smoothing, 1e-9)
+
+
 def _smoothed(matrix: sp.csr_matrix, smoothing: float) -> sp.csr_matrix:
-    squared = np.asarray(matrix.multiply(matrix).sum(axis=1), dtype=np.float64).ravel()
-    factor = 1.0 / np.sqrt(squared + max(smoothing, 1e-9))
+    factor = 1.0 / np.sqrt(_weight(matrix, smoothing))
     values = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
     return sp.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
