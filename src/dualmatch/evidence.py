@@ -18,7 +18,7 @@ from dualmatch.encode.evidence.candidates import find_candidates, known_weight, 
 from dualmatch.encode.evidence.context import context_candidates, context_of, context_vectors
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, Tokens, build_tokens
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, Tokens, build_tokens
 from dualmatch.graph.model import TemporalGraph
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ SURE: Final = 0.5
 """Pairs above this probability are more likely than all other outcomes together."""
 # What is this sure needs no context.
 _CLOSED = 0.9
-_STABLE_SHARE = 0.005
+_STABLE_SHARE = 0.02
 _SINKHORN_ITERATIONS = 20
 
 
@@ -95,7 +95,7 @@ def gather_evidence(
     source: TemporalGraph,
     target: TemporalGraph,
     seeds: NDArray[np.integer] | None = None,
-    max_rounds: int = 5,
+    max_rounds: int = 8,
     n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
@@ -110,11 +110,12 @@ def gather_evidence(
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
     knowledge = _knowledge(left, right, given, None) if len(given) else None
     pairs, first_pairs, log = given, given, []
+    builder = TokenBuilder(left, right, kinds)
     for number in range(max_rounds):
         start = time.perf_counter()
         if progress is not None:
             progress(number, max_rounds)
-        tokens = build_tokens(left, right, kinds, knowledge)
+        tokens = builder.build(knowledge)
         similarity = _with_seeds(find_candidates(tokens, n_threads=n_threads), given)
         settled = _balanced(similarity, sharpness_of(similarity))
         beliefs = believe(settled, *known_weight(tokens), given)
@@ -175,10 +176,17 @@ def sharpness_of(similarity: sp.csr_matrix) -> float:
 
 
 def _second_best(matrix: sp.csr_matrix) -> Floats:
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((-matrix.data, rows))
-    long_enough = np.flatnonzero(np.diff(matrix.indptr) >= 2)
-    seconds: Floats = matrix.data[order[matrix.indptr[long_enough] + 1]].astype(np.float64)
+    """The second largest entry of each row that has two, equal to the largest where that one comes twice."""
+    lengths = np.diff(matrix.indptr)
+    filled = np.flatnonzero(lengths)
+    if len(filled) == 0:
+        return np.zeros(0)
+    starts, values = matrix.indptr[filled], matrix.data.astype(np.float64)
+    row = np.repeat(np.arange(len(filled)), lengths[filled])
+    is_best = np.flatnonzero(values == np.maximum.reduceat(values, starts)[row])
+    first = is_best[np.unique(row[is_best], return_index=True)[1]]
+    values[first] = -np.inf
+    seconds: Floats = np.maximum.reduceat(values, starts)[lengths[filled] >= 2]
     return seconds
 
 

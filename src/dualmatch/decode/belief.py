@@ -4,7 +4,7 @@ Sinkhorn says how a row divides its choice among candidates; it cannot say wheth
 That is read off the similarities. Some settled entities lose their partner and everything is decided anew: what they
 get then is how an entity *without* a partner scores. The similarities of all pairs are a mixture of such scores and of
 those of true pairs; two normal distributions on the logit scale tell them apart, and
-probability = (share among the candidates) × (chance that the score is that of a true pair).
+probability = (share among the candidates) × (chance that score and share are those of a true pair).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _HIDDEN_SHARES = (0.1, 0.25, 0.45)
 # With fewer there is nothing to learn from; the plan's own probability has to do.
 _LEAST_SAMPLE = 20
 _ITERATIONS = 100
+_SHARE_EDGES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 0.97])
+_SHARE_ITERATIONS = 10
 _GOLDEN_RATIO = 0.6180339887498949  # its multiples spread evenly, whatever share is taken
 # Widths below this are not to be had from samples of such sizes, and a width of 0 would never leave 0.
 _LEAST_VARIANCE = 0.05
@@ -105,34 +107,70 @@ def believe(plan: SparsePlan, weight_source: Vector, weight_target: Vector, know
     certain = np.isin(pairs[:, 0], known[:, 0])
     row = np.repeat(np.arange(plan.shape[0]), np.diff(plan.entries.indptr))
     column = plan.entries.indices
+    share = _share(plan.entries)
     weight = np.log(weight_source), np.log(weight_target)
-    settled = pairs[(entry >= _settled_from(entry[~certain])) & ~certain]
-    mixture, expected = None, _Expected(0.0, 0.0)
-    for share in _HIDDEN_SHARES:
-        if mixture is not None and mixture.without <= share:
+    settled, others = pairs[(entry >= _settled_from(entry[~certain])) & ~certain], pairs[~certain]
+    learnt: _Learnt | None = None
+    for hidden in _HIDDEN_SHARES:
+        if learnt is not None and learnt.scores.without <= hidden:
             break  # as many were hidden as there are entities without partner, or more
-        left_behind = _left_behind(plan, settled, weight[0][settled[:, 0]] + weight[1][settled[:, 1]], share)
-        if min(len(left_behind), int((~certain).sum())) < _LEAST_SAMPLE:
+        left_behind, share_then = _left_behind(
+            plan, settled, weight[0][settled[:, 0]] + weight[1][settled[:, 1]], hidden
+        )
+        if min(len(left_behind), len(others)) < _LEAST_SAMPLE:
             break
-        mixture, expected = _learn(plan, pairs[~certain], left_behind, weight)
-    if mixture is None:
+        learnt = _learn(plan, (others, left_behind), (_at(share, others), share_then), weight)
+    if learnt is None:
         probability = sparse.csr_array((np.minimum(plan.entries.data, 1.0), column, plan.entries.indptr), plan.shape)
         return Beliefs(pairs, np.minimum(entry, 1.0), probability, np.ones(len(row)), None)
-    partner = mixture.chance_of_partner(_logit(plan.similarity.data) - expected.at(weight[0][row] + weight[1][column]))
-    value = _rounded(_share(plan.entries, row) * partner)
+    partner = learnt.chance_of_partner(_logit(plan.similarity.data), weight[0][row] + weight[1][column], share.data)
+    value = _rounded(share.data * partner)
     value[np.isin(row, known[:, 0])] = 1.0  # a known pair stands alone in its row
     probability = sparse.csr_array((value, column, plan.entries.indptr), plan.shape)
-    return Beliefs(pairs, _at(probability, pairs), probability, partner, mixture.without)
+    return Beliefs(pairs, _at(probability, pairs), probability, partner, learnt.scores.without)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learnt:
+    """What tells entities with a partner from those without: their score net of chance, and their share."""
+
+    scores: TwoNormals
+    expected: _Expected
+    share_odds: Vector
+
+    def chance_of_partner(self, score: Vector, weight: Vector, share: Vector) -> Vector:
+        chance = self.scores.chance_of_partner(score - self.expected.at(weight))
+        odds = chance / np.maximum(1.0 - chance, 1e-12) * self.share_odds[_bin(share)]
+        updated: Vector = odds / (1.0 + odds)
+        return updated
 
 
 def _learn(
-    plan: SparsePlan, pairs: Ids, left_behind: Ids, weight: tuple[Vector, Vector]
-) -> tuple[TwoNormals, _Expected]:
-    """The mixture of the scores of `pairs`, and what to take off a score before it is asked."""
-    known = [weight[0][some[:, 0]] + weight[1][some[:, 1]] for some in (pairs, left_behind)]
-    scores = [_scores(plan, some) for some in (pairs, left_behind)]
+    plan: SparsePlan, pairs: tuple[Ids, Ids], shares: tuple[Vector, Vector], weight: tuple[Vector, Vector]
+) -> _Learnt:
+    """Compare all pairs with those of entities whose partner was hidden, given in this order."""
+    known = [weight[0][some[:, 0]] + weight[1][some[:, 1]] for some in pairs]
+    scores = [_logit(_at(plan.similarity, some)) for some in pairs]
     expected = _Expected.fit(scores[1], known[1])
-    return fit_two_normals(scores[0] - expected.at(known[0]), scores[1] - expected.at(known[1])), expected
+    mixture = fit_two_normals(scores[0] - expected.at(known[0]), scores[1] - expected.at(known[1]))
+    learnt = _Learnt(mixture, expected, np.ones(len(_SHARE_EDGES) + 1))
+    without = _frequencies(shares[1], np.ones(len(shares[1])))
+    for _ in range(_SHARE_ITERATIONS):
+        chance = learnt.chance_of_partner(scores[0], known[0], shares[0])
+        odds = np.maximum.accumulate(_frequencies(shares[0], chance) / without)
+        learnt = _Learnt(mixture, expected, odds)
+    return learnt
+
+
+def _frequencies(share: Vector, weight: Vector) -> Vector:
+    """How often a share falls between two edges; one more is counted everywhere, so that none is 0."""
+    counts = np.bincount(_bin(share), weight, minlength=len(_SHARE_EDGES) + 1) + 1.0
+    frequencies: Vector = counts / counts.sum()
+    return frequencies
+
+
+def _bin(share: Vector) -> Ids:
+    return np.searchsorted(_SHARE_EDGES, share, side="right")
 
 
 def chosen_by_row(plan: SparsePlan, beliefs: Beliefs) -> sparse.csr_array:
@@ -165,12 +203,12 @@ def fit_two_normals(scores: Vector, without: Vector) -> TwoNormals:
         is_1 = 1.0 - is_0
         share_0 = max(float(is_0.mean()), least)
         total = float(is_0.sum()) + weight * len(without)
-        mean_0 = (float(is_0 @ scores) + weight * float(without.sum())) / total
-        spread = float(is_0 @ (scores - mean_0) ** 2) + weight * float(((without - mean_0) ** 2).sum())
+        mean_0 = (float((is_0 * scores).sum()) + weight * float(without.sum())) / total
+        spread = float((is_0 * (scores - mean_0) ** 2).sum()) + weight * float(((without - mean_0) ** 2).sum())
         width_0 = np.sqrt(spread / total + 1e-6)
         if is_1.sum() > 1:
-            mean_1 = max(float(is_1 @ scores) / float(is_1.sum()), mean_0 + 0.5 * width_0)
-            width_1 = np.sqrt(float(is_1 @ (scores - mean_1) ** 2) / float(is_1.sum()) + _LEAST_VARIANCE)
+            mean_1 = max(float((is_1 * scores).sum() / is_1.sum()), mean_0 + 0.5 * width_0)
+            width_1 = np.sqrt(float((is_1 * (scores - mean_1) ** 2).sum() / is_1.sum()) + _LEAST_VARIANCE)
     return TwoNormals(mean_0, float(width_0), mean_1, float(width_1), share_0)
 
 
@@ -198,40 +236,36 @@ def _settled_from(entry: Vector) -> float:
     return min(0.5, float(np.partition(entry, -enough)[-enough])) if len(entry) > enough else 0.0
 
 
-def _left_behind(plan: SparsePlan, pairs: Ids, weight: Vector, share: float) -> Ids:
-    """Pairs of entities whose partner was hidden: what they choose in its absence.
+def _left_behind(plan: SparsePlan, pairs: Ids, weight: Vector, share: float) -> tuple[Ids, Vector]:
+    """Pairs of entities whose partner was hidden: what they choose in its absence, and with what share.
 
     Some pairs lose their target and others their source in the same run, as entities without partner exist on both
     sides and choose one another; then the roles change, which keeps it symmetric. Who is hidden depends on the
     order of the similarities and not on row numbers: the order of the input changes nothing.
     """
     place = np.empty(len(pairs))
-    place[np.lexsort((weight, _similarity(plan, pairs)))] = (np.arange(len(pairs)) * _GOLDEN_RATIO) % 1.0
+    place[np.lexsort((weight, _at(plan.similarity, pairs)))] = (np.arange(len(pairs)) * _GOLDEN_RATIO) % 1.0
     one, other = pairs[place < share], pairs[(place >= share) & (place < 2 * share)]
-    found = []
+    found, shares = [], []
     for without_target, without_source in ((one, other), (other, one)):
         rows = np.setdiff1d(np.arange(plan.shape[0]), without_source[:, 0])
         columns = np.setdiff1d(np.arange(plan.shape[1]), without_target[:, 1])
-        again, _ = assign(plan.restricted(rows, columns).entries)
-        again = np.stack([rows[again[:, 0]], columns[again[:, 1]]], axis=1)
-        found.append(again[np.isin(again[:, 0], without_target[:, 0]) | np.isin(again[:, 1], without_source[:, 1])])
-    return np.concatenate(found).astype(np.int64)
+        entries = plan.restricted(rows, columns).entries
+        again, _ = assign(entries)
+        named = np.stack([rows[again[:, 0]], columns[again[:, 1]]], axis=1)
+        kept = np.isin(named[:, 0], without_target[:, 0]) | np.isin(named[:, 1], without_source[:, 1])
+        found.append(named[kept])
+        shares.append(_at(_share(entries), again[kept]))
+    return np.concatenate(found).astype(np.int64), np.concatenate(shares)
 
 
-def _share(entries: sparse.csr_array, row: Ids) -> Vector:
+def _share(entries: sparse.csr_array) -> sparse.csr_array:
     """What part of its row's and of its column's choice an entry has, the smaller of the two."""
+    row = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
     in_row = np.bincount(row, entries.data, minlength=entries.shape[0]).clip(1e-300)
     in_column = np.bincount(entries.indices, entries.data, minlength=entries.shape[1]).clip(1e-300)
-    share: Vector = entries.data / np.maximum(in_row[row], in_column[entries.indices])
-    return share
-
-
-def _similarity(plan: SparsePlan, pairs: Ids) -> Vector:
-    return _at(plan.similarity, pairs)
-
-
-def _scores(plan: SparsePlan, pairs: Ids) -> Vector:
-    return _logit(_similarity(plan, pairs))
+    share = entries.data / np.maximum(in_row[row], in_column[entries.indices])
+    return sparse.csr_array((share, entries.indices, entries.indptr), shape=entries.shape)
 
 
 def _at(matrix: sparse.csr_array, pairs: Ids) -> Vector:
@@ -245,7 +279,8 @@ def _logit(similarity: Vector) -> Vector:
 
 
 def _normal(x: Vector, mean: float, width: float) -> Vector:
-    density: Vector = np.exp(-0.5 * ((x - mean) / width) ** 2) / (width * np.sqrt(2.0 * np.pi))
+    exponent = np.maximum(-0.5 * ((x - mean) / width) ** 2, -600.0)  # numbers next to 0 are slow, and no different
+    density: Vector = np.exp(exponent) / (width * np.sqrt(2.0 * np.pi))
     return density
 
 

@@ -16,7 +16,7 @@ PRODUCTS_PER_ENTITY: Final = 5000
 
 
 def find_candidates(
-    tokens: Tokens, n_candidates: int = 50, products_per_entity: int = PRODUCTS_PER_ENTITY, n_threads: int = 2
+    tokens: Tokens, n_candidates: int = 20, products_per_entity: int = PRODUCTS_PER_ENTITY, n_threads: int = 2
 ) -> sp.csr_matrix:
     """Smoothed cosine of the best candidates, by row and by column.
 

@@ -17,7 +17,7 @@ from dualmatch.graph.hashing import mixed
 
 Vectors = NDArray[np.float32]
 
-_DIMENSIONS = 256
+_DIMENSIONS = 128
 _PLACES = 4  # dimensions that a token is folded into
 # |x| ≤ 2¹¹ bounds every partial sum of a dot product by 2²², and float32 counts exactly up to 2²⁴.
 _UNIT = 2048.0
