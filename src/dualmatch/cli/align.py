@@ -13,7 +13,7 @@ from dualmatch.cli import console
 from dualmatch.cli.options import folder_argument, force_option, given, model_options, out_option, quiet_option
 from dualmatch.cli.process import prepare_process
 from dualmatch.cli.tables import percent
-from dualmatch.config import Config
+from dualmatch.config import EXPLAINED, Config
 from dualmatch.errors import InputError
 from dualmatch.explain import reasons
 from dualmatch.grounds import no_evidence
@@ -72,7 +72,7 @@ def align_command(
       dualmatch align data/mine -o links.tsv --method evidence --max-fdr 0.01 --reasons --relations relations.tsv
     """
     config = Config.checked(**given(options))
-    has_evidence = config.method == "evidence"
+    has_evidence = config.method in EXPLAINED
     if with_reasons and not has_evidence:
         raise InputError(f"--reasons: {no_evidence(config.method)}")
     if relations_path is not None and not has_evidence:
