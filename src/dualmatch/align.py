@@ -35,7 +35,7 @@ OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": 0.5, "fused": 0.5}
 """Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
 
 
-MOSTLY_ALONE: Final = 0.6
+MOSTLY_ALONE: Final = 0.5
 """Where more of the pairs than this look like chance, the user is told."""
 
 
