@@ -35,7 +35,7 @@ OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": 0.5, "fused": 0.5}
 """Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
 
 
-MOSTLY_ALONE: Final = 0.5
+MOSTLY_ALONE: Final = 0.65
 """Where more of the pairs than this look like chance, the user is told."""
 
 
@@ -229,7 +229,11 @@ def _fused(run: Run) -> Alignment:
             checkpoint=None if run.checkpoint is None else CheckpointFile(run.checkpoint),
         )
     with stages("decode"):
-        problem = None if timeless else matching_problem(run.source, run.target, closed, run.config.wl_iterations)
+        problem = (
+            None
+            if timeless
+            else matching_problem(run.source, run.target, closed, run.config.wl_iterations, run.config.zero_counts)
+        )
         open_rows, open_columns = (
             np.setdiff1d(np.flatnonzero(graph.is_in_a_fact), closed[:, side])
             for side, graph in enumerate((run.source, run.target))

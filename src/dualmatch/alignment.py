@@ -148,7 +148,13 @@ class Alignment:
     @cached_property
     def no_matches(self) -> NoMatches:
         """Why each unmatched source has no partner, and how sure that is."""
-        return no_matches(self._best_candidates(), self.pairs, self.source.is_in_a_fact, self.target.n_entities)
+        return no_matches(
+            self._best_candidates(),
+            self.pairs,
+            self.source.is_in_a_fact,
+            self.target.n_entities,
+            self.config.many_to_one,
+        )
 
     def _best_candidates(self) -> BestCandidates:
         if self.candidates is not None:

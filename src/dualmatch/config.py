@@ -61,16 +61,18 @@ class Config(BaseModel):
         default=None,
         ge=0,
         le=1,
-        description="give only pairs of at least this confidence; by rule: above 0.5 for evidence, all for the others",
+        description="give only pairs of at least this confidence; by rule: above 0.5 for evidence and fused, "
+        "all for the others",
     )
     max_fdr: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="give only the surest pairs, as many as keep the expected share of wrong ones within this",
+        description="give only the surest pairs, as many as keep the expected share of wrong ones within this "
+        "(of those that min_confidence, or the method's own rule, lets pass)",
     )
     many_to_one: bool = Field(
-        default=False, description="let several source entities take one target (method evidence only)"
+        default=False, description="let several source entities take one target (methods evidence and fused)"
     )
     seed: int = Field(default=0, ge=0, description="seed of every random choice")
     memory_limit: int = Field(

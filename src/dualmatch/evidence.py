@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 
 # Context only orders what facts leave open, so it counts for little beside them.
 _CONTEXT_WEIGHT = 0.2
-# Pairs that the next round builds on: as long as nine of ten are expected right, and from this probability on.
-_RIGHT_OF_SOFT = 0.9
+# Pairs that the next round builds on: as long as 19 of 20 are expected right, and from this probability on.
+_RIGHT_OF_SOFT = 0.95
 _LEAST_SOFT = 0.1
 SURE: Final = 0.5
 """Pairs above this probability are more likely than all other outcomes together."""
@@ -119,7 +119,7 @@ def gather_evidence(
         tokens = builder.build(knowledge)
         similarity = _with_seeds(find_candidates(tokens, n_threads=n_threads), given)
         settled = _balanced(similarity, sharpness_of(similarity))
-        decoys = decoy_scores(left, right, kinds, knowledge, tokens)
+        decoys = None if len(given) else decoy_scores(left, right, kinds, knowledge, tokens)
         beliefs = believe(settled, *known_weight(tokens), given, decoys)
         sure = beliefs.pairs[beliefs.confidence > SURE]
         changed = len(np.setxor1d(_codes(pairs, target), _codes(sure, target)))
@@ -141,8 +141,8 @@ def gather_evidence(
             )
         )
         logger.info("%s", log[-1])
-        if changed <= _STABLE_SHARE * len(pairs):
-            break
+        if changed <= _STABLE_SHARE * len(pairs) and (number or not len(given)):
+            break  # a first round that adds nothing to the seeds may still have taught what relations mean
     ranking = _with_context(similarity, left, right, tokens, beliefs.pairs[beliefs.confidence > CLOSED])
     return Evidence(
         similarity=similarity,

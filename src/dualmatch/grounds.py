@@ -107,4 +107,6 @@ def grounds_of(alignment: Alignment) -> Grounds:
 
 def no_evidence(method: str) -> str:
     """Why there is nothing to explain."""
-    return f"method {method} keeps no evidence that could be told in words; align with method evidence to explain links"
+    return (
+        f"method {method} keeps no evidence that could be told in words; align with method evidence or fused to explain"
+    )

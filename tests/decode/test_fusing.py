@@ -56,3 +56,9 @@ def test_settled_entities_have_no_new_candidates() -> None:
     assert pattern[2:, :2].sum() == 0
     assert pattern[2:, 2:].all()
     assert plan.similarity[3, 3] == pytest.approx(0.4)
+
+
+def test_weight_0_turns_a_channel_off() -> None:
+    plan = fuse(EVIDENCE, {"other": CHANNEL}, OPEN, OPEN, None, 20.0, weights=(0.0,)).plan
+    np.testing.assert_array_equal(plan.similarity.toarray(), EVIDENCE.toarray())
+    assert plan.similarity.nnz == EVIDENCE.nnz

@@ -63,13 +63,13 @@ def align_command(
     FOLDER holds triples_1, triples_2 (head, relation, tail[, time | begin, end] as tab-separated ids) and
     optionally ent_ids_1/2, rel_ids_1/2 (names) and time_id (dates).
 
-    With --method evidence, OUTPUT.why.npz is written beside the links: dualmatch explain reads it.
+    With methods evidence and fused, OUTPUT.why.npz is written beside the links: dualmatch explain reads it.
 
     \b
     Examples:
       dualmatch align data/yago-wiki20k -o links.tsv
       dualmatch align data/mine -o links.tsv --seeds known_pairs.tsv
-      dualmatch align data/mine -o links.tsv --method evidence --max-fdr 0.01 --reasons --relations relations.tsv
+      dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
     """
     config = Config.checked(**given(options))
     has_evidence = config.method in EXPLAINED

@@ -47,7 +47,7 @@ def explain_command(
     """Say in words why ENTITY, a name or id, was given its partner in an ALIGNMENT file, or none.
 
     The facts that both sides share come with weights that add up to the similarity of the two. It needs the file
-    ALIGNMENT.why.npz, which dualmatch align --method evidence writes beside the links, and the input files.
+    ALIGNMENT.why.npz, which dualmatch align writes beside the links, and the input files.
 
     \b
     Examples:

@@ -126,13 +126,19 @@ def believe(
         if decoys is not None and len(decoys[0]) >= _LEAST_SAMPLE:
             learnt = _more_sceptical(learnt, _learn_from_decoys(plan, others, weight, *decoys))
     if learnt is None:
-        probability = sparse.csr_array((np.minimum(plan.entries.data, 1.0), column, plan.entries.indptr), plan.shape)
-        return Beliefs(pairs, np.minimum(entry, 1.0), probability, np.ones(len(row)), None)
+        return _beliefs(plan, pairs, np.minimum(plan.entries.data, 1.0), np.ones(len(row)), known, None)
     partner = learnt.chance_of_partner(_logit(plan.similarity.data), weight[0][row] + weight[1][column], share.data)
-    value = _rounded(share.data * partner)
-    value[np.isin(row, known[:, 0])] = 1.0  # a known pair stands alone in its row
-    probability = sparse.csr_array((value, column, plan.entries.indptr), plan.shape)
-    return Beliefs(pairs, _at(probability, pairs), probability, partner, learnt.scores.without)
+    return _beliefs(plan, pairs, _rounded(share.data * partner), partner, known, learnt.scores.without)
+
+
+def _beliefs(
+    plan: SparsePlan, pairs: Ids, value: Vector, partner: Vector, known: Ids, without_partner: float | None
+) -> Beliefs:
+    row = np.repeat(np.arange(plan.shape[0]), np.diff(plan.entries.indptr))
+    is_known = np.isin(row, known[:, 0])  # a known pair stands alone in its row
+    value, partner = np.where(is_known, 1.0, value), np.where(is_known, 1.0, partner)
+    probability = sparse.csr_array((value, plan.entries.indices, plan.entries.indptr), plan.shape)
+    return Beliefs(pairs, _at(probability, pairs), probability, partner, without_partner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +203,8 @@ def _bin(share: Vector) -> Ids:
 def chosen_by_row(plan: SparsePlan, beliefs: Beliefs) -> sparse.csr_array:
     """Probability of each candidate where a column may be taken by several rows."""
     by_row = plan.by_row()
+    if not beliefs.learnt:
+        return by_row
     row = np.repeat(np.arange(plan.shape[0]), np.diff(by_row.indptr))
     share = by_row.data / np.bincount(row, by_row.data, minlength=plan.shape[0]).clip(1e-300)[row]
     return sparse.csr_array((_rounded(share * beliefs.partner), by_row.indices, by_row.indptr), plan.shape)
@@ -252,7 +260,7 @@ class _Expected:
 
 
 def _settled_from(entry: Vector) -> float:
-    """Pairs above one half; where those are few, the best few hundred: a wrong pair taken apart does no harm."""
+    """Pairs above one half; where those are few, the best 120 or so: a wrong pair taken apart does no harm."""
     enough = round(_LEAST_SAMPLE / _HIDDEN_SHARE)
     return min(0.5, float(np.partition(entry, -enough)[-enough])) if len(entry) > enough else 0.0
 

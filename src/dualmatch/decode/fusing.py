@@ -93,6 +93,7 @@ class _Listed:
         for weight, channel in zip(weights, self.channels, strict=True):
             value += weight * channel
         matrix = sparse.csr_array((value, (self.row, self.column)), shape=self.shape)
+        matrix.eliminate_zeros()  # what only a channel of weight 0 has listed is no candidate
         matrix.sort_indices()
         return matrix
 

@@ -64,7 +64,11 @@ class NoMatches:
 
 
 def no_matches(
-    candidates: BestCandidates, pairs: NDArray[np.integer], in_a_fact: NDArray[np.bool_], n_columns: int
+    candidates: BestCandidates,
+    pairs: NDArray[np.integer],
+    in_a_fact: NDArray[np.bool_],
+    n_columns: int,
+    many_to_one: bool = False,
 ) -> NoMatches:
     """Say of every row that stands in no pair why.
 
@@ -74,10 +78,12 @@ def no_matches(
         The best of every row.
     in_a_fact: (n_rows,) bool
         Whether anything is known of the row's entity.
+    many_to_one:
+        Whether a column may be taken several times, so that none is ever gone.
     """
     row = np.setdiff1d(np.arange(len(in_a_fact)), pairs[:, 0])
     taken = np.zeros(n_columns + 1, dtype=bool)  # one more: -1 is no candidate, and not taken
-    taken[pairs[:, 1]] = True
+    taken[pairs[:, 1]] = not many_to_one
     best = np.where(in_a_fact[row], candidates.column[row], -1)
     reason = np.select(
         [~in_a_fact[row], best < 0, candidates.tied[row], taken[best]],

@@ -40,4 +40,4 @@ def relation_table(alignment: Alignment) -> pl.DataFrame:
 
 def no_relations(method: str) -> str:
     """Why there is nothing to write."""
-    return f"method {method} learns no relation alignment; use method evidence, or leave --relations out"
+    return f"method {method} learns no relation alignment; use method evidence or fused, or leave --relations out"

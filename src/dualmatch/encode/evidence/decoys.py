@@ -16,6 +16,7 @@ from sparse_dot_topn import sp_matmul_topn
 from dualmatch.encode.evidence.candidates import known_weight, scored_tokens, smoothed, weight_of
 from dualmatch.encode.evidence.sides import ABSENT, FactSides, Ids, TimeKind
 from dualmatch.encode.evidence.tokens import Knowledge, Tokens, bearers
+from dualmatch.graph.hashing import mixed
 
 Vector = NDArray[np.float64]
 
@@ -47,10 +48,13 @@ def decoy_scores(
     return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
 
 
-def _as_frequent(numbers: Ids) -> Ids:
-    """For each number another one that is about as frequent: neighbours in the order of frequency change places."""
-    count = np.bincount(numbers[numbers != ABSENT])
-    order = np.argsort(count, kind="stable")
+def _as_frequent(numbers: Ids, tie: NDArray[np.generic] | None = None) -> Ids:
+    """For each number another one that is about as frequent: neighbours in the order of frequency change places.
+
+    Equally frequent ones are ordered by `tie`, or by themselves.
+    """
+    count = np.bincount(numbers[numbers != ABSENT], minlength=0 if tie is None else len(tie))
+    order = np.argsort(count, kind="stable") if tie is None else np.lexsort((tie, count))
     exchanged = order.copy()
     even = len(order) // 2 * 2
     exchanged[0:even:2], exchanged[1:even:2] = order[1:even:2], order[0:even:2]
@@ -61,8 +65,8 @@ def _as_frequent(numbers: Ids) -> Ids:
 
 def _redated(sides: FactSides, others: list[Ids]) -> FactSides:
     """Entities of all sizes, evenly chosen, their dates and neighbours exchanged."""
-    number = np.bincount(sides.entity, minlength=sides.n_entities)
-    present = np.argsort(number, kind="stable")[int((number == 0).sum()) :]
+    number, content = np.bincount(sides.entity, minlength=sides.n_entities), _content(sides)
+    present = np.lexsort((content, number))[int((number == 0).sum()) :]
     chosen = present[np.linspace(0, len(present) - 1, min(_DECOYS, len(present))).astype(np.int64)]
     wanted = np.zeros(sides.n_entities, dtype=bool)
     wanted[chosen] = True
@@ -71,4 +75,12 @@ def _redated(sides: FactSides, others: list[Ids]) -> FactSides:
         np.where(time == ABSENT, ABSENT, other[time]) if len(other) else time
         for time, other in zip(decoys.times, others, strict=True)
     ]
-    return replace(decoys, other=_as_frequent(sides.other)[decoys.other], times=tuple(times))
+    return replace(decoys, other=_as_frequent(sides.other, content)[decoys.other], times=tuple(times))
+
+
+def _content(sides: FactSides) -> NDArray[np.uint64]:
+    """A number for each entity that depends on the dates of its facts and on nothing else, such as row numbers."""
+    content = np.zeros(sides.n_entities, dtype=np.uint64)
+    for kind, time in enumerate(sides.times):
+        np.add.at(content, sides.entity, mixed(time + sides.direction * 2**40 + kind * 2**41))
+    return content
