@@ -59,6 +59,8 @@ class FactCollector:
 
     def __init__(self, clock: Clock, rejections: Rejections) -> None:
         self.clock, self.rejections = clock, rejections
+        self.distinct = False
+        """Whether a fact said twice is one fact, as in RDF; in a table each row counts."""
         self._good: list[pl.DataFrame] = []
 
     def add(self, rows: Rows) -> None:
@@ -70,7 +72,8 @@ class FactCollector:
             at = np.flatnonzero(wrong & ~failed)
             if len(at):
                 lines = table[LINE].gather(at).to_list()
-                self.rejections.add(rows.path, zip(at.tolist(), lines, strict=True), why, rows.text)
+                told = why if lines[0] is not None else lambda row: f"{rows.text(row)}: {why(row)}"
+                self.rejections.add(rows.path, zip(at.tolist(), lines, strict=True), told, rows.text)
                 failed[at] = True
 
         for name in NAMES:
@@ -95,6 +98,8 @@ class FactCollector:
         head, tail = ends[: facts.height], ends[facts.height :]
         begin, end = facts["begin"].to_numpy(), facts["end"].to_numpy()
         order = _order(head, relation, tail, begin, end, n_entities=len(entities), n_relations=len(relations))
+        if self.distinct:
+            order = _without_repeats(order, head, relation, tail, begin, end)
         return TemporalGraph(
             head[order],
             relation[order],
@@ -132,6 +137,15 @@ def _order(
     few = order[shared]
     order[shared] = few[np.lexsort((end[few], begin[few], triple[few]))]
     return order
+
+
+def _without_repeats(order: NDArray[np.intp], *columns: Codes) -> NDArray[np.intp]:
+    """Of facts in order, the first of each run of equal ones."""
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= np.diff(column[order]) != 0
+    return order[new]
 
 
 def _reversed(begin: Codes, end: Codes) -> Mask:
