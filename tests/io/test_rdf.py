@@ -71,7 +71,7 @@ def test_n_triples_with_triple_terms_and_n_quads(tmp_path: Path) -> None:
     triple = "<http://e/Ada> <http://e/livedIn> <http://e/London>"
     times = '_:r <http://e/begin> "1835-03" .\n_:r <http://e/end> "1852-11-27" .\n'
     assert graph_of(tmp_path, f"{triple} .\n_:r {reifies} <<( {triple} )>> .\n{times}", "a.nt") == [ADA]
-    quads = f'{triple} <http://e/g> .\n<http://e/g> <http://e/begin> "1835-03" .\n<http://e/g> <http://e/end> "1852-11-27" .'
+    quads = f"{triple} <http://e/g> .\n" + times.replace("_:r", "<http://e/g>")
     assert graph_of(tmp_path, quads, "a.nq") == [ADA]
 
 
@@ -91,7 +91,8 @@ wds:1 ps:P551 wd:Q84 ; pq:P580 "1835-01-01T00:00:00Z"^^xsd:dateTime ; pqv:P580 v
 v:a wikibase:timeValue "1835-01-01T00:00:00Z" ; wikibase:timePrecision "9" .
 v:b wikibase:timeValue "1852-11-27T00:00:00Z" ; wikibase:timePrecision 11 .
 wd:Q7 p:P2 wds:2 . wds:2 ps:P2 wd:Q46 ; pq:P585 "-0043-03-15T00:00:00Z" .
-wd:Q7 p:P2 wds:3 . wds:3 ps:P2 wd:Q47 ; pqv:P580 v:c . v:c wikibase:timeValue "1800-01-01T00:00:00Z" ; wikibase:timePrecision 7 .
+wd:Q7 p:P2 wds:3 . wds:3 ps:P2 wd:Q47 ; pqv:P580 v:c .
+v:c wikibase:timeValue "1800-01-01T00:00:00Z" ; wikibase:timePrecision 7 .
 wd:Q7 p:P2 wds:4 . wds:4 ps:P2 wd:Q48 ; wikibase:rank wikibase:DeprecatedRank .
 wd:Q7 p:P2 wds:5 . wds:5 ps:P2 _:somebody .
 <https://en.wikipedia.org/wiki/Ada> s:about wd:Q7 .
@@ -122,7 +123,9 @@ def test_two_nodes_that_date_one_triple_are_two_facts(tmp_path: Path) -> None:
 
 
 def test_middle_nodes_without_a_time_are_taken_apart_where_others_have_one(tmp_path: Path) -> None:
-    turtle = ':Ada :post [ :as :Clerk ; :at :Bank ; :begin "1830" ] . :Mary :post [ :as :Clerk ] . :Mary :likes [ :is :Tea ] .'
+    turtle = (
+        ':Ada :post [ :as :Clerk ; :at :Bank ; :begin "1830" ] . :Mary :post [ :as :Clerk ] ; :likes [ :is :Tea ] .'
+    )
     assert graph_of(tmp_path, PREFIXES + turtle) == [
         ("Ada", "as", "Clerk", "1830", "?"),
         ("Ada", "at", "Bank", "1830", "?"),
@@ -169,15 +172,15 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
     ("name", "content", "words"),
     [
         ("a.nt", "<http://e/a> <http://e/r> <http://e/b> .\nnonsense\n", "a.nt:2: no ntriples: The subject"),
-        ("a.nt", '<< <http://e/a> <http://e/r> <http://e/b> >> <http://e/begin> "1" .\n', "a.nt:1: a quoted triple as a subj"),
+        ("a.nt", '<< <http://e/a> <http://e/r> <http://e/b> >> <http://e/at> "1" .\n', "a.nt:1: a quoted triple as a"),
         ("a.ttl", "@prefix : <http://e/> .\n:a :r :b\n", "a.ttl:3: no turtle: "),
-        ("a.ttl", PREFIXES + '\n:a :r :b {| :begin "soon" |} .', r"a.ttl:10: 'soon' is no date; .* \(the time of _:\.1\)"),
+        ("a.ttl", PREFIXES + '\n:a :r :b {| :begin "soon" |} .', r"a.ttl:10: 'soon' is no date; .*the time of _:\.1"),
         ("a.ttl", PREFIXES + ':a :r :b {| :begin "1900" ; :end "1899" |} .', "a.ttl: a r b: ends in 1899, before"),
         ("a.rdf", "<rdf", "a.rdf: no rdfxml: "),
         ("a.ttl", "", "a.ttl: no facts"),
         ("a.ttl", PREFIXES + ':a :name "x" .', "a.ttl: no facts"),
         ("a.ttl", b"\xff\xfe", "a.ttl:1: no turtle: Invalid UTF-8"),
-        ("a.nt.gz", gzip.compress(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 99)[:-9], "a.nt.gz: broken or cut off"),
+        ("a.nt.gz", gzip.compress(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 99)[:-9], "a.nt.gz: broken or"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:

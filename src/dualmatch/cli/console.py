@@ -47,6 +47,12 @@ def say(text: str) -> None:
     out.print(text, markup=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """One line on standard error: what was understood, unless the user wants silence."""
+    if logging.getLogger().level < logging.ERROR:
+        err.print(f"note: {text}", markup=False, soft_wrap=True)
+
+
 @contextmanager
 def progress_shown(quiet: bool) -> Iterator[ProgressCallback | None]:
     """A progress bar on standard error while it is a terminal; nothing otherwise."""

@@ -38,15 +38,10 @@ json_option = click.option(
 
 def out_option(what: str, default: str | None = None) -> Callable[[Command], Command]:
     """-o / --output, required unless it has a default."""
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        required=default is None,
-        default=default,
-        show_default=True,
-        help=what,
-    )
+    kind = click.Path(path_type=Path)
+    if default is None:
+        return click.option("-o", "--output", type=kind, required=True, help=what)
+    return click.option("-o", "--output", type=kind, default=default, show_default=True, help=what)
 
 
 def model_options(model: type[BaseModel], leave_out: Collection[str] = ()) -> Callable[[Command], Command]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ COLUMNS: Final = {3: {}, 4: {"time": "4"}, 5: {"begin": "4", "end": "5"}}
 
 def is_openea(folder: Path) -> bool:
     """Whether a folder is laid out as OpenEA's are."""
-    return (folder / "rel_triples_1").is_file()
+    return os.path.isfile(folder / "rel_triples_1")
 
 
 def read_openea(folder: Path, side: str, options: ReadOptions) -> Reading:

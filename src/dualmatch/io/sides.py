@@ -54,7 +54,10 @@ class Sides:
 
 
 def read_sides(
-    paths: Sequence[Path], options: ReadOptions, source: Sequence[Path] = (), target: Sequence[Path] = ()
+    paths: Sequence[Path],
+    options: tuple[ReadOptions, ReadOptions],
+    source: Sequence[Path] = (),
+    target: Sequence[Path] = (),
 ) -> Sides:
     """Read what is to be aligned.
 
@@ -62,6 +65,8 @@ def read_sides(
     ----------
     paths:
         One folder of two graphs (a benchmark's or OpenEA's), or the source and the target.
+    options:
+        How to read the source and the target.
     source, target:
         More files of a side.
     """
@@ -69,25 +74,24 @@ def read_sides(
         return _from_folder(paths[0], options)
     if len(paths) > 2 or len(paths) == 1:
         raise InputError(
-            f"{len(paths)} files given; give one folder of two graphs, or SOURCE and TARGET and, with --source FILE and "
-            "--target FILE, more files of each"
+            f"{len(paths)} files given; give one folder of two graphs, or SOURCE and TARGET (more files of a side with "
+            "--source FILE and --target FILE)"
         )
     sides = [*paths[:1], *source], [*paths[1:], *target]
     for side, files in zip(("source", "target"), sides, strict=True):
         if not files:
             raise InputError(f"no {side} given; give SOURCE and TARGET, or --source FILE and --target FILE")
     _refuse_sharing(*sides)
-    readings = [read(files, options) for files in sides]
-    return Sides((readings[0], readings[1]))
+    return Sides((read(sides[0], options[0]), read(sides[1], options[1])))
 
 
-def _from_folder(path: Path, options: ReadOptions) -> Sides:
+def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
     if os.path.isfile(path) or path == STANDARD_INPUT:
         raise InputError(f"{path}: is one file; give two, SOURCE and TARGET, or a folder that holds two graphs")
     if is_openea(path):
-        return Sides((read_openea(path, "1", options), read_openea(path, "2", options)))
+        return Sides((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
     folder = read_folder(path)
-    nothing = Rejections(options.on_error)
+    nothing = Rejections(options[0].on_error)
     return Sides((Reading(folder.source, None, nothing, ()), Reading(folder.target, None, nothing, ())), folder)
 
 
