@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.order import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.io.clock import WRONG, Clock, Codes
 from dualmatch.io.lines import LINE
@@ -97,9 +98,9 @@ class FactCollector:
         relations, relation = numbered(facts["relation"])
         head, tail = ends[: facts.height], ends[facts.height :]
         begin, end = facts["begin"].to_numpy(), facts["end"].to_numpy()
-        order = _order(head, relation, tail, begin, end, n_entities=len(entities), n_relations=len(relations))
+        order = fact_order(head, relation, tail, begin, end, n_entities=len(entities), n_relations=len(relations))
         if self.distinct:
-            order = _without_repeats(order, head, relation, tail, begin, end)
+            order = without_repeats(order, head, relation, tail, begin, end)
         return TemporalGraph(
             head[order],
             relation[order],
@@ -122,30 +123,6 @@ class FactCollector:
         codes = self.clock.codes(given)
         reject(codes == WRONG, lambda row: self.clock.why_wrong(given[row]))
         return codes
-
-
-def _order(
-    head: Codes, relation: Codes, tail: Codes, begin: Codes, end: Codes, *, n_entities: int, n_relations: int
-) -> NDArray[np.intp]:
-    """The order that sorts facts: by one number a triple, then by time among the few that share it."""
-    if n_entities * n_relations * n_entities >= 2**63:
-        return np.lexsort((end, begin, tail, relation, head))
-    triple = (head.astype(np.int64) * n_relations + relation) * n_entities + tail
-    order = pl.Series(triple).arg_sort().to_numpy().astype(np.intp)
-    same = np.diff(triple[order]) == 0
-    shared = np.append(same, False) | np.append(False, same)
-    few = order[shared]
-    order[shared] = few[np.lexsort((end[few], begin[few], triple[few]))]
-    return order
-
-
-def _without_repeats(order: NDArray[np.intp], *columns: Codes) -> NDArray[np.intp]:
-    """Of facts in order, the first of each run of equal ones."""
-    new = np.zeros(len(order), dtype=bool)
-    new[:1] = True
-    for column in columns:
-        new[1:] |= np.diff(column[order]) != 0
-    return order[new]
 
 
 def _reversed(begin: Codes, end: Codes) -> Mask:

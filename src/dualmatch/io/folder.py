@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.order import sorted_by_name
 from dualmatch.graph.times import UNKNOWN, parse_date
 from dualmatch.io.lines import LARGEST_ID, LINE, as_ids, read_fields, whole_numbers
 
@@ -59,6 +60,12 @@ class BenchmarkFolder:
             for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids))
         ]
         return _checked_pairs(table, path, rows, (self.source, self.target))
+
+    def sorted_by_name(self) -> BenchmarkFolder:
+        """The same graphs in the order that all other formats have; ids still find their entities."""
+        source, source_order = sorted_by_name(self.source)
+        target, target_order = sorted_by_name(self.target)
+        return BenchmarkFolder(self.path, source, target, self.source_ids[source_order], self.target_ids[target_order])
 
     def _are_ids(self, table: pl.DataFrame) -> bool:
         """Whether a pair file holds ids and not names.

@@ -90,7 +90,7 @@ def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
         raise InputError(f"{path}: is one file; give two, SOURCE and TARGET, or a folder that holds two graphs")
     if is_openea(path):
         return Sides((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
-    folder = read_folder(path)
+    folder = read_folder(path).sorted_by_name()
     nothing = Rejections(options[0].on_error)
     return Sides((Reading(folder.source, None, nothing, ()), Reading(folder.target, None, nothing, ())), folder)
 
