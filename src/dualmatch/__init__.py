@@ -7,6 +7,7 @@ from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExt
 from dualmatch.evaluate import evaluate
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.folder import BenchmarkFolder, read_folder
+from dualmatch.io.read import read_graph
 from dualmatch.version import __version__
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "align",
     "evaluate",
     "read_folder",
+    "read_graph",
 ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem
 from dualmatch.io.atomic import replacing
-from dualmatch.io.opening import shown
+from dualmatch.io.opening import STANDARD_INPUT, opened, shown
 
 OnError = Literal["stop", "skip"]
 DEFAULT_LIMIT: Final = 1000
@@ -87,9 +88,24 @@ class Rejections:
 
     def write(self, path: Path) -> None:
         """Write what was left out: file, line, what is wrong, and the line itself, tab-separated, with a header."""
-        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.write("file\tline\tproblem\ttext\n")
-            for rejected in self.kept:
-                line = "" if rejected.line is None else rejected.line
-                text = rejected.text.replace("\r", "\\r").replace("\n", "\\n")
-                file.write(f"{shown(rejected.path)}\t{line}\t{rejected.why}\t{text}\n")
+        files = list(dict.fromkeys(rejected.path for rejected in self.kept))
+        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as out:
+            out.write("file\tline\tproblem\ttext\n")
+            for file in files:
+                rejected = [each for each in self.kept if each.path == file]
+                texts = _texts(file, {each.line for each in rejected if each.line and not each.text})
+                for each in sorted(rejected, key=lambda each: each.line or 0):
+                    text = (each.text or texts.get(each.line, "")).replace("\r", "\\r").replace("\n", "\\n")
+                    out.write(f"{shown(file)}\t{each.line or ''}\t{each.why}\t{text}\n")
+
+
+def _texts(path: Path, lines: set[int]) -> dict[int | None, str]:
+    """Lines of a file read again, for formats whose parser does not give them."""
+    found: dict[int | None, str] = {}
+    if not lines or path == STANDARD_INPUT:
+        return found
+    with opened(path) as file:
+        for number, line in enumerate(islice(file, max(lines)), start=1):
+            if number in lines:
+                found[number] = line.decode("utf-8", "replace").rstrip("\r\n")[:LONGEST_TEXT]
+    return found
