@@ -11,6 +11,7 @@ from dualmatch.cli.align import align_command
 from dualmatch.cli.benchmark import benchmark_command
 from dualmatch.cli.demo import demo_command
 from dualmatch.cli.evaluate import evaluate_command
+from dualmatch.cli.inspect import inspect_command
 from dualmatch.cli.simulate import simulate_command
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
@@ -28,7 +29,8 @@ def cli(verbose: int) -> None:
     \b
     Examples:
       dualmatch demo                                     see it work on a simulated pair
-      dualmatch align FOLDER -o links.tsv                links with a confidence
+      dualmatch inspect people.csv wikidata.json.gz      what is in them, what looks wrong
+      dualmatch align people.csv wikidata.json.gz -o links.tsv
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
 
@@ -37,7 +39,7 @@ def cli(verbose: int) -> None:
     console.set_up_logging(verbose)
 
 
-for command in (align_command, benchmark_command, evaluate_command, simulate_command, demo_command):
+for command in (inspect_command, align_command, benchmark_command, evaluate_command, simulate_command, demo_command):
     cli.add_command(command)
 
 
