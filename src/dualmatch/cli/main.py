@@ -12,6 +12,7 @@ from dualmatch.cli.benchmark import benchmark_command
 from dualmatch.cli.demo import demo_command
 from dualmatch.cli.evaluate import evaluate_command
 from dualmatch.cli.inspect import inspect_command
+from dualmatch.cli.merge import merge_command
 from dualmatch.cli.simulate import simulate_command
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
@@ -31,6 +32,7 @@ def cli(verbose: int) -> None:
       dualmatch demo                                     see it work on a simulated pair
       dualmatch inspect people.csv wikidata.json.gz      what is in them, what looks wrong
       dualmatch align people.csv wikidata.json.gz -o links.tsv
+      dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
 
@@ -39,7 +41,15 @@ def cli(verbose: int) -> None:
     console.set_up_logging(verbose)
 
 
-for command in (inspect_command, align_command, benchmark_command, evaluate_command, simulate_command, demo_command):
+for command in (
+    inspect_command,
+    align_command,
+    merge_command,
+    benchmark_command,
+    evaluate_command,
+    simulate_command,
+    demo_command,
+):
     cli.add_command(command)
 
 
