@@ -97,7 +97,7 @@ class Estimate:
 
 # (units, bytes) at the cheapest and the dearest of the graphs measured: YAGO-WIKI20K, DICEWS-R and simulated worlds.
 _PER_CELL: Final = {"temporal": ((1e-7, 5e-7), (6.0, 45.0)), "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0))}
-_PER_FACT: Final = {"evidence": ((3e-5, 1e-4), (600.0, 3000.0))}
+_PER_FACT: Final = {"evidence": ((2e-5, 6e-5), (600.0, 2000.0))}
 _BASE_BYTES: Final = 2.5e8
 
 
