@@ -6,8 +6,12 @@ from dualmatch.config import Config
 from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExtraError, OutputError
 from dualmatch.evaluate import evaluate
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.inspection import inspect_graph
+from dualmatch.io.export import export_links
 from dualmatch.io.folder import BenchmarkFolder, read_folder
+from dualmatch.io.naming import Naming
 from dualmatch.io.read import read_graph
+from dualmatch.merge import merge
 from dualmatch.version import __version__
 
 __all__ = [
@@ -18,11 +22,15 @@ __all__ = [
     "DualMatchError",
     "InputError",
     "MissingExtraError",
+    "Naming",
     "OutputError",
     "TemporalGraph",
     "__version__",
     "align",
     "evaluate",
+    "export_links",
+    "inspect_graph",
+    "merge",
     "read_folder",
     "read_graph",
 ]

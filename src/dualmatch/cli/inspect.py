@@ -136,10 +136,11 @@ def _overlap_table(overlap: TimeOverlap, estimates: list[Estimate]) -> Table:
     table.add_row("target facts whose interval the source has", percent(overlap.target_share))
     table.add_row("source years the target has", percent(overlap.year_share))
     for each in estimates:
-        seconds, gigabytes = (f"{_rounded(low)} – {_rounded(high)}" for low, high in (each.seconds, each.gigabytes))
-        table.add_row(f"a run of method {each.method} takes about", f"{seconds} s, {gigabytes} GB")
+        costs = f"{_range(each.seconds)} s, {_range(each.gigabytes)} GB"
+        table.add_row(f"a run of method {each.method} takes about", costs)
     return table
 
 
-def _rounded(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
+def _range(ends: tuple[float, float]) -> str:
+    low, high = (f"{end:,.0f}" if end >= 10 else f"{end:.1f}" for end in ends)
+    return "under 1" if ends[1] < 1 else f"{low} – {high}"

@@ -27,7 +27,7 @@ _DECIMALS: Final = 6
 
 def export_links(
     rows: Iterable[tuple[str, str | None, float | None, str]],
-    path: Path,
+    path: str | Path,
     format: str | None = None,
     naming: Naming | None = None,
 ) -> None:
@@ -49,6 +49,7 @@ def export_links(
     InputError, OutputError
         Where the format is not told, a name does not fit it, or the file cannot be written.
     """
+    path = Path(path)
     write = LINK_FORMATS[link_format(path, format)]
     links = [LinkRow(*row) for row in rows]
     with _out(path) as file:
