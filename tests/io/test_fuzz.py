@@ -14,8 +14,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dualmatch import InputError
+from dualmatch.io.columns import TableShape
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.read import read
+from dualmatch.io.rejections import Rejections
+from dualmatch.io.table import _block_rows
 
 TURTLE = b"""@prefix : <http://e/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
 :a :r :b {| :begin "1990" ; :end "2000-01" |} . :a :q [ :is :c ; :date "1991" ] . :a :name "x"@en .
@@ -129,3 +132,19 @@ def test_any_bytes(extension: str, content: bytes) -> None:
 def test_a_line_of_ten_megabytes(extension: str) -> None:
     content = SOUND[extension] + (b'"' if "quoted" in extension else b"<") + b"z" * 10**7
     assert len(outcome(content, extension, "stop")) < 2000
+
+
+CELLS = st.text(st.characters(exclude_characters='\t\n\r\0"', exclude_categories=["Cs"]), max_size=4)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.lists(CELLS, min_size=4, max_size=4), min_size=1, max_size=5))
+def test_fast_and_slow_splitting_agree(records: list[list[str]]) -> None:
+    """A line of another width at the end sends the whole block the slow way; the other lines must come out the same."""
+    block = "".join("\t".join(record) + "\n" for record in records).encode()
+    shape = TableShape({"head": 0, "relation": 1, "tail": 2, "time": 3}, True, 4)
+    slow = _block_rows(block + b"odd\n", Path("a"), 2, "\t", shape, Rejections())
+    fast = _block_rows(block, Path("a"), 2, "\t", shape, Rejections())
+    same = pl.col(pl.String).fill_null("")
+    assert fast.table.with_columns(same).rows() == slow.table.with_columns(same).rows()
+    assert [fast.text(row) for row in range(fast.table.height)] == [slow.text(row) for row in range(slow.table.height)]
