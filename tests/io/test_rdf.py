@@ -193,6 +193,14 @@ def test_bad_statements_can_be_left_out(tmp_path: Path) -> None:
     assert [fact[2] for fact in graph_of(tmp_path, lines, "a.nt", on_error="skip")] == ["b", "c"]
 
 
+def test_a_fact_whose_time_is_wrong_is_left_out_whole(tmp_path: Path) -> None:
+    turtle = (
+        PREFIXES
+        + ':a :r :b {| :begin "soon" |} . :a :r :c {| :begin "1990" ; :end "1980" |} . :a :r :d {| :at "1" |} .'
+    )
+    assert graph_of(tmp_path, turtle, on_error="skip") == [("a", "r", "d", "1", "1")]
+
+
 def test_two_runs_agree(tmp_path: Path) -> None:
     turtle = PREFIXES + ":a :r [ :is :b ], [ :is :c ] ."
     assert graph_of(tmp_path, turtle) == graph_of(tmp_path, turtle)

@@ -43,6 +43,8 @@ FORMS = {
     "tsv": ("a.tsv", TSV),
     "csv": ("a.csv", CSV),
     "quoted csv": ("a.csv", CSV.replace("subject", '"subject"').replace("Charles", '"Charles"')),
+    "semicolons": ("a.csv", CSV.replace(",", ";")),
+    "semicolons, quoted": ("a.csv", CSV.replace(",", ";").replace("London", '"London"')),
     "gz": ("a.tsv.gz", gzip.compress(TSV.encode())),
     "zst": ("a.csv.zst", zstandard.compress(CSV.encode())),
     "crlf": ("a.tsv", TSV.replace("\n", "\r\n")),

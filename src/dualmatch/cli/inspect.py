@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +19,16 @@ from dualmatch.cli.reading import Asked, reading_options, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.config import Config, Method
 from dualmatch.errors import InputError
-from dualmatch.inspection import Estimate, GraphInspection, TimeOverlap, estimate, inspect_graph, time_overlap
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.inspection import (
+    Estimate,
+    GraphInspection,
+    TimeOverlap,
+    estimate,
+    inspect_graph,
+    quick_unit_seconds,
+    time_overlap,
+)
 from dualmatch.io.read import Reading, read
 
 
@@ -49,13 +59,11 @@ def inspect_command(
       dualmatch inspect a.nt --json -
     """
     json_output = JsonOutput.asked_for(json_path, force)
-    readings = _read(paths, source, target, asked)
+    readings = _read(paths, source, target, asked.with_rejected_beside(None, force))
     graphs = [reading.graph for reading in readings]
     inspections = [inspect_graph(graph) for graph in graphs]
     overlap = time_overlap(graphs[0], graphs[1]) if len(graphs) == 2 else None
-    estimates = (
-        [estimate(graphs[0], graphs[1], Config(method=method)) for method in get_args(Method)] if overlap else []
-    )
+    estimates = [] if overlap is None else _estimates(graphs[0], graphs[1])
     json_output.write(
         {
             "graphs": [asdict(inspection) for inspection in inspections],
@@ -79,15 +87,19 @@ def _read(
     paths: tuple[Path, ...], source: tuple[Path, ...], target: tuple[Path, ...], asked: Asked
 ) -> tuple[Reading, ...]:
     """One graph where one file is given, else two."""
-    if len(paths) == 1 and not paths[0].is_dir() and not target:
-        if asked.rejected is not None:
-            asked = asked.with_rejected_beside(asked.rejected, force=False)
+    if len(paths) == 1 and not os.path.isdir(paths[0]) and not target:
         reading = read([paths[0], *source], asked.options[0])
         asked.tell(reading.notes, reading.rejections)
         return (reading,)
     if not (paths or source or target):
         raise InputError("no file given; give one to look at, or the two that are to be aligned")
     return asked.read(paths, source, target).readings
+
+
+def _estimates(source: TemporalGraph, target: TemporalGraph) -> list[Estimate]:
+    """What each method would take, with one look at how fast the machine is."""
+    unit = quick_unit_seconds()
+    return [estimate(source, target, Config(method=method), unit) for method in get_args(Method)]
 
 
 def _graphs_table(inspections: list[GraphInspection]) -> Table:

@@ -106,10 +106,10 @@ class Asked:
             rejections.write(self.rejected)
             console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}")
 
-    def with_rejected_beside(self, output: Path, force: bool) -> Asked:
-        """Where nothing else is said, lines that are left out go beside the output."""
+    def with_rejected_beside(self, output: Path | None, force: bool) -> Asked:
+        """Where nothing else is said, lines that are left out go beside the output, if it is a file."""
         rejected = self.rejected
-        if rejected is None and str(output) != "-" and self.options[0].on_error == "skip":
+        if rejected is None and output is not None and str(output) != "-" and self.options[0].on_error == "skip":
             rejected = output.with_name(f"{output.name}.rejected.tsv")
         if rejected is not None:
             check_writable(rejected, force)

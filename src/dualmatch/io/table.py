@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -37,10 +37,12 @@ def table_rows(
     rejections: Rejections,
     note: Note,
 ) -> Iterator[Rows]:
-    """Rows of a CSV (separator ``,``) or TSV (tab) file; lines of another width than the first are rejected.
+    """Rows of a CSV or TSV file; lines of another width than the first are rejected.
 
     Parameters
     ----------
+    separator:
+        A tab, or a comma for CSV, where semicolons are noticed.
     columns:
         Role → column name or number; guessed from the header where None.
     note:
@@ -48,10 +50,14 @@ def table_rows(
     """
     number = 1
     shape: TableShape | None = None
+    has_quotes = separator == ","
     remaining = blocks(file)
     for block in remaining:
-        if separator == "," and b'"' in block:
-            yield from _quoted_rows(chain([block], remaining), path, number, shape, columns, rejections, note)
+        if has_quotes and shape is None:
+            separator = _comma_or_semicolon(block)
+        if has_quotes and b'"' in block:
+            rest_of_file = chain([block], remaining)
+            yield from _quoted_rows(rest_of_file, path, number, separator, shape, columns, rejections, note)
             return
         _check_text(block, path, number)
         if b"\r" in block:
@@ -77,7 +83,7 @@ def _block_rows(
     table = _split_at_once(block, separator, shape)
     if table is not None:
         return Rows(path, table.with_row_index(LINE, offset=number), lambda row: lines()[row])
-    records = [line.split(separator) if line.strip() else [] for line in lines()]
+    records = [line.split(separator) for line in lines()]
     numbers = range(number, number + len(records))
     return _record_rows(records, numbers, path, shape, rejections, separator.join)
 
@@ -107,13 +113,14 @@ def _quoted_rows(
     data: Iterable[bytes],
     path: Path,
     number: int,
+    separator: str,
     shape: TableShape | None,
     columns: Mapping[str, str] | None,
     rejections: Rejections,
     note: Note,
 ) -> Iterator[Rows]:
     """Rows of the rest of a CSV file, from the first block that has quotes."""
-    reader = csv.reader(_text_lines(data, path, number), strict=True)
+    reader = csv.reader(_text_lines(data, path, number), delimiter=separator, strict=True)
     while records := _next_records(reader, path, number):
         numbers = _first_lines(records, number)
         number = numbers[-1] + 1 + sum(field.count("\n") for field in records[-1])
@@ -124,7 +131,7 @@ def _quoted_rows(
             shape = _told(table_shape(records[start], columns, shown(path)), note)
             start += shape.has_header
             records, numbers = records[start:], numbers[start:]
-        yield _record_rows(records, numbers, path, shape, rejections, _as_csv)
+        yield _record_rows(records, numbers, path, shape, rejections, partial(_as_csv, separator=separator))
 
 
 def _next_records(reader: Any, path: Path, number: int) -> list[list[str]]:
@@ -219,10 +226,15 @@ def _lines_of(block: bytes) -> Callable[[], list[str]]:
     return cache(lambda: block.decode("utf-8").removesuffix("\n").split("\n"))
 
 
-def _as_csv(record: Sequence[str]) -> str:
+def _as_csv(record: Sequence[str], separator: str) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(record)
+    csv.writer(line, delimiter=separator, lineterminator="").writerow(record)
     return line.getvalue()
+
+
+def _comma_or_semicolon(block: bytes) -> str:
+    first = block.lstrip().partition(b"\n")[0]
+    return ";" if b";" in first and b"," not in first else ","
 
 
 def _told(shape: TableShape, note: Note) -> TableShape:
