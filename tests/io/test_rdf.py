@@ -135,6 +135,13 @@ def test_middle_nodes_without_a_time_are_taken_apart_where_others_have_one(tmp_p
     ]
 
 
+def test_statements_about_literals_are_no_facts_and_their_nodes_no_entities(tmp_path: Path) -> None:
+    turtle = """:Ada :name "Ada" {| :source :Book |} . :Ada :met :Mary .
+        [] rdf:subject :Ada ; rdf:predicate :name ; rdf:object "Ada" ; :source :Book .
+        :Ada :weighed [ rdf:value 50 ; :date "1830" ; :in :Rome ] ; :weighed [ :kilos 60 ; :date "1840" ] ."""
+    assert graph_of(tmp_path, PREFIXES + turtle) == [("Ada", "met", "Mary", "?", "?")]
+
+
 def test_said_twice_is_said_once(tmp_path: Path) -> None:
     assert graph_of(tmp_path, PREFIXES + ":a :r :b . :a :r :b . << :a :r :b >> :source :c .") == [
         ("a", "r", "b", "?", "?")

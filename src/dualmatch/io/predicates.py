@@ -1,15 +1,9 @@
-"""Which predicates of an RDF file give a statement its time, and what the predicates of a Wikibase mean."""
+"""Which predicates of an RDF file give a statement its time."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
-
-_WIKIBASE: Final = re.compile(
-    r"(?P<base>.*)/prop/(?P<kind>statement/|qualifier/value/|qualifier/|direct/|)(?P<id>P\d+)\Z"
-)
 
 
 @dataclass(frozen=True)
@@ -50,37 +44,3 @@ class TimePredicates:
             if names & {name.lower() for name in getattr(self, role)}:
                 return role
         return None
-
-    def roles(self, predicates: Iterable[str]) -> dict[str, str]:
-        """Predicate → role, for those that have one."""
-        found = {predicate: self.role_of(predicate) for predicate in predicates}
-        return {predicate: role for predicate, role in found.items() if role is not None}
-
-
-@dataclass(frozen=True)
-class WikibasePredicate:
-    """A predicate such as ``http://www.wikidata.org/prop/statement/P39``, taken apart.
-
-    Attributes
-    ----------
-    kind:
-        ``"claim"`` (p:), ``"statement"`` (ps:), ``"qualifier"`` (pq:), ``"value"`` (pqv:) or ``"direct"`` (wdt:).
-    property:
-        The IRI of the property itself, ``http://www.wikidata.org/entity/P39``.
-    """
-
-    kind: str
-    property: str
-
-
-def wikibase_predicate(predicate: str) -> WikibasePredicate | None:
-    """Take a predicate apart; None where it is none of a Wikibase's.
-
-    >>> wikibase_predicate("http://www.wikidata.org/prop/direct/P39").kind
-    'direct'
-    """
-    match = _WIKIBASE.match(predicate)
-    if match is None:
-        return None
-    kinds = {"": "claim", "statement/": "statement", "qualifier/": "qualifier", "qualifier/value/": "value"}
-    return WikibasePredicate(kinds.get(match["kind"], "direct"), f"{match['base']}/entity/{match['id']}")

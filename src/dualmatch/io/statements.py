@@ -19,10 +19,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dualmatch.graph.times import UNKNOWN, Precision, coarsen, encode_date
-from dualmatch.io.clock import WRONG, Clock, Codes
-from dualmatch.io.predicates import TimePredicates, wikibase_predicate
+from dualmatch.graph.times import UNKNOWN
+from dualmatch.io.clock import WRONG, Clock
+from dualmatch.io.predicates import TimePredicates
 from dualmatch.io.quads import Quads
+from dualmatch.io.wikibase import DAY, ONTOLOGY, at_precision, wikibase_predicate, without_year_zero
 
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 LABELS: Final = (
@@ -31,10 +32,8 @@ LABELS: Final = (
     "http://schema.org/name",
     "https://schema.org/name",
 )
-_WIKIBASE: Final = "http://wikiba.se/ontology#"
 _PARTS: Final = {f"{RDF}subject": "s", f"{RDF}predicate": "p", f"{RDF}object": "o"}
 _TRIPLE: Final = ["s", "p", "o"]
-_YEAR, _MONTH, _DAY = 9, 10, 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,23 +60,25 @@ class Statements:
 
 def statements_of(quads: Quads, predicates: TimePredicates, clock: Clock) -> Statements:
     """Find the facts of a file and the time of each."""
-    plain = quads.plain.with_columns(_predicate_columns(quads.plain["p"], predicates))
+    meanings = _meanings(quads.plain["p"].unique().to_list(), predicates)
+    plain = quads.plain.join(meanings, on="p", how="left", maintain_order="left")
     timed, coarse = _times(plain, clock)
     times = _intervals(timed.filter(pl.col("code") != WRONG))
     links = plain.filter(~pl.col("literal"))
 
     is_wikibase = bool(links["kind"].is_in(["statement", "direct"]).any())
+    reifiers = _reifiers(quads, links)
+    valued = plain.filter(pl.col("p") == f"{RDF}value").select(pl.col("s").alias("node"))
+    middle = _middle_nodes(links, times, reifiers, valued)
     stated = [quads.reified.filter(~pl.col("literal")).select("node", *_TRIPLE), _reified(links)]
-    if is_wikibase:
-        stated.append(_claims(links))
-    else:
-        stated.append(_middle_nodes(links, times, pl.concat(stated)["node"]))
-    statements = pl.concat(stated)
-    nodes = _said_of(statements, timed, links)
+    statements = pl.concat([*stated, _claims(links) if is_wikibase else _through(middle, links, valued)])
+    graphs = timed.join(links, left_on="node", right_on="g", how="semi").select("node")
+    nodes = pl.concat([statements.select("node"), reifiers, middle.select("node"), graphs]).unique()
     bare = _direct(links, statements) if is_wikibase else _bare(links, statements, times, nodes)
-    wrong = timed.filter(pl.col("code") == WRONG).join(nodes, on="node", how="semi")
+    used = pl.concat([statements.select("node"), graphs])
+    wrong = timed.filter(pl.col("code") == WRONG).join(used, on="node", how="semi")
     facts = pl.concat([_dated(statements, times), bare]).join(wrong, on="node", how="anti")
-    literals = plain.filter(pl.col("literal") & ~pl.col("p").str.starts_with(_WIKIBASE))
+    literals = plain.filter(pl.col("literal") & ~pl.col("p").str.starts_with(ONTOLOGY))
     return Statements(
         facts.select(*_TRIPLE, pl.col("begin", "end").fill_null(UNKNOWN)),
         literals.join(nodes, left_on="s", right_on="node", how="anti").select(_TRIPLE),
@@ -86,33 +87,19 @@ def statements_of(quads: Quads, predicates: TimePredicates, clock: Clock) -> Sta
     )
 
 
-def _said_of(statements: pl.DataFrame, timed: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """``node``: what stands for a statement, or for a graph with a time, and so is no entity."""
-    graphs = timed.join(links, left_on="node", right_on="g", how="semi").select("node")
-    return pl.concat([statements.select("node"), graphs]).unique()
+def _reifiers(quads: Quads, links: pl.DataFrame) -> pl.DataFrame:
+    """``node``: what stands for a triple, one with a literal included, and so is no entity."""
+    plain = links.filter(pl.col("p").is_in([*_PARTS])).select(pl.col("s").alias("node"))
+    return pl.concat([quads.reified.select("node"), plain]).unique()
 
 
-def _predicate_columns(predicates: pl.Series, time_predicates: TimePredicates) -> list[pl.Series]:
-    """What each row's predicate means: ``role`` of a time, ``kind`` and ``property`` in a Wikibase."""
-    distinct = predicates.unique().to_list()
-    roles = time_predicates.roles(distinct)
-    wikibase = {name: part for name in distinct if (part := wikibase_predicate(name))}
-    meanings = {
-        "role": roles,
-        "kind": {name: part.kind for name, part in wikibase.items()},
-        "property": {name: part.property for name, part in wikibase.items()},
-    }
-    return [
-        predicates.replace_strict(
-            pl.Series(list(meaning), dtype=pl.String),
-            pl.Series(list(meaning.values()), dtype=pl.String),
-            default=None,
-            return_dtype=pl.String,
-        ).alias(name)
-        if meaning
-        else pl.Series(name, [None], dtype=pl.String).new_from_index(0, len(predicates))
-        for name, meaning in meanings.items()
-    ]
+def _meanings(predicates: list[str], time_predicates: TimePredicates) -> pl.DataFrame:
+    """What predicates ``p`` mean: ``role`` of a time, ``kind`` and ``property`` in a Wikibase; null where nothing."""
+    rows = []
+    for name in predicates:
+        part = wikibase_predicate(name)
+        rows.append((name, time_predicates.role_of(name), part and part.kind, part and part.property))
+    return pl.DataFrame(rows, schema=dict.fromkeys(("p", "role", "kind", "property"), pl.String), orient="row")
 
 
 def _times(plain: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, int]:
@@ -120,7 +107,7 @@ def _times(plain: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, int]:
     with_role = plain.filter(pl.col("role").is_not_null())
     written = with_role.filter("literal").select(pl.col("s").alias("node"), "role", "o", "kind")
     codes = clock.codes(written["o"])
-    codes = np.where(written["kind"].is_not_null().to_numpy(), _after_year_zero(codes), codes)
+    codes = np.where(written["kind"].is_not_null().to_numpy(), without_year_zero(codes), codes)
     written = written.select("node", "role", "o").with_columns(code=pl.Series(codes, dtype=pl.Int32))
     exact, coarse = _exact_times(plain, with_role.filter(pl.col("kind") == "value"), clock)
     written = written.join(exact, on=["node", "role"], how="anti")
@@ -130,7 +117,7 @@ def _times(plain: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, int]:
 def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, int]:
     """Times of a Wikibase's value nodes, cut to their precision."""
     values, precisions = (
-        plain.filter(pl.col("p") == _WIKIBASE + name).select(pl.col("s").alias("value"), pl.col("o").alias(name))
+        plain.filter(pl.col("p") == ONTOLOGY + name).select(pl.col("s").alias("value"), pl.col("o").alias(name))
         for name in ("timeValue", "timePrecision")
     )
     found = (
@@ -138,20 +125,12 @@ def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, clock: Clock) -
         .join(values, on="value")
         .join(precisions, on="value", how="left")
     )
-    codes = _after_year_zero(clock.codes(found["timeValue"]))
-    precision = found["timePrecision"].cast(pl.Int32, strict=False).fill_null(_DAY).to_numpy()
-    coarse = (precision < _YEAR) & (codes != WRONG) & (codes != UNKNOWN)
-    for level, unit in ((_YEAR, Precision.YEAR), (_MONTH, Precision.MONTH)):
-        codes = np.where((precision == level) & (codes != WRONG), coarsen(codes, unit), codes)
-    codes = np.where(coarse, np.int32(UNKNOWN), codes)
+    codes = without_year_zero(clock.codes(found["timeValue"]))
+    precision = found["timePrecision"].cast(pl.Int32, strict=False).fill_null(DAY).to_numpy()
+    cut = at_precision(codes, precision)
+    coarse = (cut == UNKNOWN) & (codes != UNKNOWN)
     exact = found.select("node", "role", pl.col("timeValue").alias("o"))
-    return exact.with_columns(code=pl.Series(codes, dtype=pl.Int32)), int(coarse.sum())
-
-
-def _after_year_zero(codes: Codes) -> Codes:
-    """RDF counts a year 0, which is 1 BCE; dates here do not: -0043 is 44 BCE."""
-    bce = (codes < encode_date(1)) & (codes > WRONG)
-    return np.where(bce, codes - encode_date(1), codes).astype(np.int32)
+    return exact.with_columns(code=pl.Series(cut, dtype=pl.Int32)), int(coarse.sum())
 
 
 def _intervals(timed: pl.DataFrame) -> pl.DataFrame:
@@ -176,33 +155,37 @@ def _claims(links: pl.DataFrame) -> pl.DataFrame:
     """``node``, ``s``, ``p``, ``o`` of a Wikibase's statements, those it calls deprecated left out."""
     claims = links.filter(pl.col("kind") == "claim").select("s", "property", pl.col("o").alias("node"))
     values = links.filter(pl.col("kind") == "statement").select(pl.col("s").alias("node"), "property", "o")
-    deprecated = links.filter((pl.col("p") == f"{_WIKIBASE}rank") & (pl.col("o") == f"{_WIKIBASE}DeprecatedRank"))
+    deprecated = links.filter((pl.col("p") == f"{ONTOLOGY}rank") & (pl.col("o") == f"{ONTOLOGY}DeprecatedRank"))
     claims = claims.join(deprecated.select(pl.col("s").alias("node")), on="node", how="anti")
     found = claims.join(values, on=["node", "property"]).filter(~pl.col("o").str.starts_with("_:"))
     return found.select("node", "s", pl.col("property").alias("p"), "o")
 
 
-def _middle_nodes(links: pl.DataFrame, times: pl.DataFrame, taken: pl.Series) -> pl.DataFrame:
-    """``node``, ``s``, ``p``, ``o`` of n-ary statements ``s p [ q o ]``.
+def _middle_nodes(
+    links: pl.DataFrame, times: pl.DataFrame, reifiers: pl.DataFrame, valued: pl.DataFrame
+) -> pl.DataFrame:
+    """``s``, ``p``, ``node`` of n-ary statements ``s p [ q o ]``.
 
     Nodes in the middle are the blank nodes that a predicate leads to, where it leads to any that has a time; and
-    whatever has an ``rdf:value``. With one ``o``, or one by ``rdf:value``, the relation is p; with several it is each
-    one's q.
+    whatever has an ``rdf:value``.
     """
-    into = links.select("s", "p", pl.col("o").alias("node")).join(pl.DataFrame({"node": taken}), on="node", how="anti")
+    into = links.select("s", "p", pl.col("o").alias("node")).join(reifiers, on="node", how="anti")
     blank = into.filter(pl.col("node").str.starts_with("_:"))
     dated = blank.join(times, on="node", how="semi")
-    by_value = links.filter(pl.col("p") == f"{RDF}value").select(pl.col("s").alias("node"))
-    middle = pl.concat(
-        [
-            blank.join(dated.select("p").unique(), on="p", how="semi"),
-            into.join(by_value, on="node", how="semi"),
-        ]
-    ).unique()
+    found = [blank.join(dated, on="p", how="semi"), into.join(valued, on="node", how="semi")]
+    return pl.concat(found).unique()
+
+
+def _through(middle: pl.DataFrame, links: pl.DataFrame, valued: pl.DataFrame) -> pl.DataFrame:
+    """``node``, ``s``, ``p``, ``o`` of n-ary statements.
+
+    With one ``o``, or with an ``rdf:value``, the relation is p; with several ``o`` it is each one's q.
+    """
     out = links.filter(pl.col("p") != f"{RDF}type").select(pl.col("s").alias("node"), pl.col("p").alias("q"), "o")
-    has_value = (pl.col("q") == f"{RDF}value").any().over("node")
-    out = out.filter(~has_value | (pl.col("q") == f"{RDF}value")).with_columns(several=pl.len().over("node") > 1)
-    relation = pl.when(pl.col("several") & (pl.col("q") != f"{RDF}value")).then("q").otherwise("p")
+    is_value = pl.col("q") == f"{RDF}value"
+    out = pl.concat([out.filter(is_value), out.join(valued, on="node", how="anti")])
+    out = out.with_columns(several=pl.len().over("node") > 1)
+    relation = pl.when(pl.col("several") & ~is_value).then("q").otherwise("p")
     return middle.join(out, on="node").select("node", "s", relation.alias("p"), "o")
 
 

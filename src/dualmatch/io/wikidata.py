@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from dualmatch.graph.literals import LABEL
-from dualmatch.graph.times import UNKNOWN, Precision, coarsen, parse_date
+from dualmatch.graph.times import UNKNOWN, parse_date
 from dualmatch.io.facts import FACT, Rows
 from dualmatch.io.intake import Intake
 from dualmatch.io.lines import LINE
 from dualmatch.io.opening import shown
+from dualmatch.io.wikibase import YEAR, at_precision
 
 _ROLES: Final = {"P580": ("begin",), "P582": ("end",), "P585": ("begin", "end")}
 _NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
@@ -105,20 +106,10 @@ class _WikidataReader:
         key = _text(value["time"]), int(value["precision"])
         code = self._codes.get(key)
         if code is None:
-            code = self._codes[key] = _time_code(*key)
-        self.coarse_times += key[1] < _YEAR
+            written = np.array([parse_date(key[0])], dtype=np.int32)
+            code = self._codes[key] = int(at_precision(written, np.array([key[1]]))[0])
+        self.coarse_times += key[1] < YEAR
         return code
-
-
-_YEAR, _MONTH = 9, 10
-
-
-def _time_code(text: str, precision: int) -> int:
-    """The code of a time known to the day (11), the month (10), the year (9) or less exactly."""
-    if precision < _YEAR:
-        return UNKNOWN
-    level = {_YEAR: Precision.YEAR, _MONTH: Precision.MONTH}.get(precision, Precision.DAY)
-    return int(coarsen(np.array([parse_date(text)], dtype=np.int32), level)[0])
 
 
 def _entities(parsed: Any) -> Iterator[dict[str, Any]]:
