@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import polars as pl
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse
+from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple, parse
 
 from dualmatch.errors import InputError
 from dualmatch.io.opening import shown
@@ -55,41 +55,53 @@ def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, 
     blank_prefix:
         Goes before the name of every blank node, to keep those of several files apart.
     """
-    names = _BlankNames(blank_prefix)
-    subjects, predicates, objects, literals, graphs = [], [], [], [], []
-    reified: list[tuple[str, str, str, str, bool]] = []
+    blank = _BlankNames(blank_prefix).of
+    plain, reified = _Columns(), _Columns()
+    graphs: list[str | None] = []
     has_graphs = format in ("nquads", "trig")
     for quad in _quads(file, path, format, rejections):
-        subject, predicate, object_ = quad.subject, quad.predicate.value, quad.object
-        name = subject.value if isinstance(subject, NamedNode) else names.of(subject)
-        if isinstance(object_, Triple):
-            if predicate == REIFIES:
-                reified.append((name, *_triple(object_, names)))
-            continue
-        subjects.append(name)
-        predicates.append(predicate)
-        objects.append(names.of(object_) if isinstance(object_, BlankNode) else object_.value)
-        literals.append(isinstance(object_, Literal))
-        if has_graphs:
-            graph = quad.graph_name
-            graphs.append(None if isinstance(graph, DefaultGraph) else names.of(graph))
-    plain = {
-        "s": pl.Series(subjects, dtype=pl.String),
-        "p": pl.Series(predicates, dtype=pl.String),
-        "o": pl.Series(objects, dtype=pl.String),
-        "literal": pl.Series(literals, dtype=pl.Boolean),
-        "g": pl.Series(graphs or [None] * len(subjects), dtype=pl.String),
-    }
-    columns = {"node": pl.String, "s": pl.String, "p": pl.String, "o": pl.String, "literal": pl.Boolean}
-    return Quads(pl.DataFrame(plain), pl.DataFrame(reified, schema=columns, orient="row"))
+        # Any, and types compared by hand: this loop is most of the time that reading RDF takes.
+        subject: Any = quad.subject
+        object_: Any = quad.object
+        name = blank(subject.value) if type(subject) is BlankNode else subject.value
+        if type(object_) is not Triple:
+            plain.add(name, quad.predicate.value, object_, blank)
+            if has_graphs:
+                graph: Any = quad.graph_name
+                kind = type(graph)
+                graphs.append(
+                    None if kind is DefaultGraph else blank(graph.value) if kind is BlankNode else graph.value
+                )
+        elif quad.predicate.value == REIFIES and type(object_.object) is not Triple:
+            triple: Any = object_.subject
+            inner = blank(triple.value) if type(triple) is BlankNode else triple.value
+            reified.add(inner, object_.predicate.value, object_.object, blank)
+            reified.node.append(name)
+    return Quads(
+        plain.table().with_columns(g=pl.Series(graphs or [None] * len(plain.s), dtype=pl.String)),
+        reified.table().with_columns(node=pl.Series(reified.node, dtype=pl.String)),
+    )
 
 
-def _triple(triple: Triple, names: _BlankNames) -> tuple[str, str, str, bool]:
-    subject, object_ = triple.subject, triple.object
-    if isinstance(object_, Triple):
-        return "", "", "", True  # a triple about a triple: no fact about entities
-    name = object_.value if isinstance(object_, Literal) else names.of(object_)
-    return names.of(subject), triple.predicate.value, name, isinstance(object_, Literal)
+class _Columns:
+    """Triples column by column: lists of text cost the garbage collector nothing, a list of tuples a lot."""
+
+    def __init__(self) -> None:
+        self.s: list[str] = []
+        self.p: list[str] = []
+        self.o: list[str] = []
+        self.literal: list[bool] = []
+        self.node: list[str] = []
+
+    def add(self, subject: str, predicate: str, object_: Any, blank: Callable[[str], str]) -> None:
+        self.s.append(subject)
+        self.p.append(predicate)
+        self.o.append(blank(object_.value) if type(object_) is BlankNode else object_.value)
+        self.literal.append(type(object_) is Literal)
+
+    def table(self) -> pl.DataFrame:
+        texts = {name: pl.Series(getattr(self, name), dtype=pl.String) for name in ("s", "p", "o")}
+        return pl.DataFrame(texts).with_columns(literal=pl.Series(self.literal, dtype=pl.Boolean))
 
 
 def _quads(file: BinaryIO, path: Path, format: str, rejections: Rejections) -> Iterator[Quad]:
@@ -132,14 +144,14 @@ class _BlankNames:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._numbers: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._unnamed = 0
 
-    def of(self, node: NamedNode | BlankNode | Triple) -> str:
-        """The IRI of a named node, the name of a blank one."""
-        assert not isinstance(node, Triple), "RDF 1.2 has triples as objects only"
-        label = node.value
-        if isinstance(node, NamedNode):
-            return label
-        if not _UNNAMED.match(label):
-            return f"_:{self._prefix}{label}"
-        return self._numbers.setdefault(label, f"_:{self._prefix}.{len(self._numbers) + 1}")
+    def of(self, label: str) -> str:
+        """The name of the node that pyoxigraph labels so."""
+        name = self._names.get(label)
+        if name is None:
+            is_unnamed = _UNNAMED.match(label) is not None
+            self._unnamed += is_unnamed
+            name = self._names[label] = f"_:{self._prefix}" + (f".{self._unnamed}" if is_unnamed else label)
+        return name

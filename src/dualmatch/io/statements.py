@@ -190,25 +190,27 @@ def _through(middle: pl.DataFrame, links: pl.DataFrame, valued: pl.DataFrame) ->
 
 
 def _dated(statements: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """``node``, ``s``, ``p``, ``o``, ``begin``, ``end`` of stated triples.
+    """``node``, ``s``, ``p``, ``o``, ``begin``, ``end`` of stated triples."""
+    found = statements.unique().join(times, on="node", how="left").select("node", *_TRIPLE, "begin", "end")
+    several = found.select(_TRIPLE).is_duplicated()
+    return pl.concat([found.filter(~several), _dated_by_several(found.filter(several))])
 
-    A triple counts once for each node that dates it, or once without time. Begin and end on two nodes belong together
-    where a triple has one of each: RDF-star is written so, ``<<s p o>> begin …`` and ``<<s p o>> end …``.
+
+def _dated_by_several(found: pl.DataFrame) -> pl.DataFrame:
+    """What several nodes say of a triple: it counts once for each that dates it, or once without time.
+
+    Begin and end on two nodes belong together where a triple has one of each: RDF-star is written so,
+    ``<<s p o>> begin …`` and ``<<s p o>> end …``.
     """
-    found = statements.unique().join(times, on="node", how="left")
     has_begin, has_end = pl.col("begin").is_not_null(), pl.col("end").is_not_null()
     halves = (
         ((has_begin & ~has_end).sum() == 1) & ((~has_begin & has_end).sum() == 1) & ~(has_begin & has_end).any()
     ).over(_TRIPLE)
-    whole = (
-        found.filter(halves)
-        .group_by(_TRIPLE, maintain_order=True)
-        .agg(pl.col("node").first(), pl.col("begin").max(), pl.col("end").max())
-    )
+    joined = found.filter(halves).group_by(_TRIPLE).agg(pl.col("node").first(), pl.col("begin", "end").max())
     others = found.filter(~halves)
     dated = others.filter(has_begin | has_end)
     undated = others.filter(~(has_begin | has_end)).unique(_TRIPLE).join(dated, on=_TRIPLE, how="anti")
-    return pl.concat([table.select("node", *_TRIPLE, "begin", "end") for table in (whole, dated, undated)])
+    return pl.concat([joined.select(found.columns), dated, undated])
 
 
 def _bare(links: pl.DataFrame, statements: pl.DataFrame, times: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
