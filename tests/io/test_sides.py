@@ -47,6 +47,7 @@ def test_an_openea_folder_of_another_width(openea: Path) -> None:
 def test_a_benchmark_folder_is_sorted_and_its_ids_still_find_their_entities(make_folder: MakeFolder) -> None:
     folder = make_folder(ent_ids_1="10\tZoe\n11\tLondon\n12\tCharles\n")
     sides = read_sides([folder], PLAIN)
+    assert [path.name for path in sides.files][:3] == ["triples_1", "triples_2", "ent_ids_1"]
     assert sides.source.entities == ("Charles", "London", "Zoe")
     assert facts_of(sides.source)[0] == ("Zoe", "lived in", "London", "1835-03", "1852-11-27")
     assert sides.read_pairs(folder / "sup_pairs").tolist() == [[2, sides.target.entity_rows["Q7"]]]
@@ -61,6 +62,7 @@ def test_more_files_of_a_side_and_seeds_by_name(tmp_path: Path) -> None:
     assert sides.target.entities == ("b1", "b2", "d1", "d2")
     assert read_sides([], PLAIN, [a, c], [b, d]).source.entities == sides.source.entities
     assert len(sides.notes) == 4
+    assert sides.files == (a, c, b, d)
     (tmp_path / "seeds").write_text("a1\tb1\nc1\tx\n")
     with pytest.raises(InputError, match=r"seeds:2: target entity x is not in .*b\.csv"):
         sides.read_pairs(tmp_path / "seeds")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
@@ -16,12 +17,24 @@ from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.io.read import Reading, read
 from dualmatch.io.rejections import Rejections
 
+FOLDER_FILES: Final = ("triples_1", "triples_2", "ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id")
+OPENEA_FILES: Final = ("rel_triples_1", "rel_triples_2", "attr_triples_1", "attr_triples_2")
+
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Two graphs that were read to be aligned."""
+    """Two graphs that were read to be aligned.
+
+    Attributes
+    ----------
+    files:
+        What was read, for hashes and to keep outputs off it; standard input is not among them.
+    folder:
+        The benchmark folder both graphs come from, if they do.
+    """
 
     readings: tuple[Reading, Reading]
+    files: tuple[Path, ...]
     folder: BenchmarkFolder | None = None
 
     @property
@@ -82,17 +95,25 @@ def read_sides(
         if not files:
             raise InputError(f"no {side} given; give SOURCE and TARGET, or --source FILE and --target FILE")
     _refuse_sharing(*sides)
-    return Sides((read(sides[0], options[0]), read(sides[1], options[1])))
+    files = tuple(path for path in (*sides[0], *sides[1]) if path != STANDARD_INPUT)
+    return Sides((read(sides[0], options[0]), read(sides[1], options[1])), files)
 
 
 def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
     if os.path.isfile(path) or path == STANDARD_INPUT:
         raise InputError(f"{path}: is one file; give two, SOURCE and TARGET, or a folder that holds two graphs")
     if is_openea(path):
-        return Sides((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
+        return Sides(
+            (read_openea(path, "1", options[0]), read_openea(path, "2", options[1])), _there(path, OPENEA_FILES)
+        )
     folder = read_folder(path).sorted_by_name()
     nothing = Rejections(options[0].on_error)
-    return Sides((Reading(folder.source, None, nothing, ()), Reading(folder.target, None, nothing, ())), folder)
+    readings = Reading(folder.source, None, nothing, ()), Reading(folder.target, None, nothing, ())
+    return Sides(readings, _there(path, FOLDER_FILES), folder)
+
+
+def _there(folder: Path, names: Sequence[str]) -> tuple[Path, ...]:
+    return tuple(folder / name for name in names if os.path.isfile(folder / name))
 
 
 def _refuse_sharing(source: Sequence[Path], target: Sequence[Path]) -> None:
