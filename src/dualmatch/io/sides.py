@@ -95,8 +95,8 @@ def read_sides(
         if not files:
             raise InputError(f"no {side} given; give SOURCE and TARGET, or --source FILE and --target FILE")
     _refuse_sharing(*sides)
-    files = tuple(path for path in (*sides[0], *sides[1]) if path != STANDARD_INPUT)
-    return Sides((read(sides[0], options[0]), read(sides[1], options[1])), files)
+    read_from = tuple(path for path in (*sides[0], *sides[1]) if path != STANDARD_INPUT)
+    return Sides((read(sides[0], options[0]), read(sides[1], options[1])), read_from)
 
 
 def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
