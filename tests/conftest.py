@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dualmatch import TemporalGraph
+from dualmatch.cli.main import main
 from dualmatch.simulate import World, simulate, write_folder
 
 SMALL = World(entities=60, mean_facts=6, point_share=0.6, half_known_share=0.2, year_only_share=0.2, seed=3)
@@ -23,7 +26,51 @@ TINY = {
     "ref_pairs": "11\t21\n12\t22\n",
 }
 
+# Two views of a few lives. Loner shares nothing with anyone, Twin's partner cannot be told from another, Echo looks
+# like Ada but less so than she does, and nothing is known of Nobody.
+LIVES_SOURCE = (
+    ("Ada", "met", "Charles", "1833"),
+    ("Ada", "lived in", "London", "1835", "1852"),
+    ("Charles", "wrote", "Book", "1864"),
+    ("Charles", "lived in", "London", "1815", "1871"),
+    ("Mary", "met", "Percy", "1814"),
+    ("Percy", "lived in", "Rome", "1818"),
+    ("Loner", "likes", "Friend"),
+    ("Twin", "saw", "Comet", "1758"),
+    ("Echo", "lived in", "London", "1835"),
+)
+LIVES_TARGET = (
+    ("Q1", "P1", "Q2", "1833"),
+    ("Q1", "P2", "Q3", "1835", "1852"),
+    ("Q2", "P3", "Q4", "1864"),
+    ("Q2", "P2", "Q3", "1815", "1871"),
+    ("Q5", "P1", "Q6", "1814"),
+    ("Q6", "P2", "Q7", "1818"),
+    ("Q8", "P4", "Q9", "1758"),
+    ("Q10", "P4", "Q9", "1758"),
+)
+
+
+def lives() -> tuple[TemporalGraph, TemporalGraph]:
+    """The two views as graphs."""
+    source = TemporalGraph.from_facts(LIVES_SOURCE, "one view")
+    return replace(source, entities=(*source.entities, "Nobody")), TemporalGraph.from_facts(LIVES_TARGET, "other view")
+
+
 MakeFolder = Callable[..., Path]
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], watched: Path) -> str:
+    """What a refused call says; it leaves the watched folder as it was."""
+    before = {path: path.is_file() and path.read_bytes() for path in watched.rglob("*")}
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert {path: path.is_file() and path.read_bytes() for path in watched.rglob("*")} == before
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Traceback" not in shown.err
+    return shown.err
 
 
 @pytest.fixture(scope="session")

@@ -96,6 +96,18 @@ def test_the_schema_takes_the_example_of_the_contract(small_world: Path) -> None
     checked({**report, "alpha": 0.25, "weights": {}, "distance": {"0.0": 0}, "rounds": [], "pseudo_seeds": None})
 
 
+def test_evidence_fills_its_part_of_the_report(small_world: Path) -> None:
+    report = checked(benchmark(small_world, Config(method="evidence")).report)
+    assert (report["alpha"], report["weights"], report["distance"]) == (None, None, None)
+    assert [step["number"] for step in report["rounds"]] == list(range(len(report["rounds"])))
+    assert report["rounds"]
+    assert None not in report["abstention"].values()
+    assert sum(part["pairs"] for part in report["calibration"]["bins"]) == report["abstention"]["emitted"] > 0
+    strict = checked(benchmark(small_world, Config(method="evidence", min_confidence=0.95, max_fdr=0.01)).report)
+    assert 0 < strict["abstention"]["emitted"] < report["abstention"]["emitted"]
+    assert {part["low"] for part in strict["calibration"]["bins"]} == {0.9}
+
+
 def test_unsupervised_tests_all_of_gold(small_world: Path) -> None:
     report = checked(benchmark(small_world, Config()).report)
     gold = sum(len((small_world / name).read_text().splitlines()) for name in ("sup_pairs", "ref_pairs"))

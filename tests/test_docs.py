@@ -33,7 +33,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_guide_from_inspect_to_sssom(sample: Path, capfd: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```(console|python)\n(.*?)```", GUIDE, re.DOTALL)
-    assert [kind for kind, _ in blocks].count("console") >= 5
+    assert [kind for kind, _ in blocks].count("console") >= 7
     for kind, text in blocks:
         if kind == "python":
             exec(compile(text, "own-data.md", "exec"), {})  # the project's own text
@@ -44,7 +44,7 @@ def test_the_guide_from_inspect_to_sssom(sample: Path, capfd: pytest.CaptureFixt
         shown = capfd.readouterr()
         if expected:
             assert doctest.OutputChecker().check_output(expected, shown.err + shown.out, ELLIPSIS), shown
-    assert (sample / "links.sssom.tsv").read_text().count("sssom:NoTermFound") == 4
+    assert (sample / "links.sssom.tsv").read_text().count("sssom:NoTermFound") == 5
     assert (sample / "merged.csv").exists()
 
 

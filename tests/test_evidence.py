@@ -84,8 +84,8 @@ def test_row_order_changes_no_link() -> None:
 def test_thread_count_changes_no_byte() -> None:
     pair = simulate(MIXED)
     one, two = (gather_evidence(pair.source, pair.target, n_threads=n) for n in (1, 2))
-    assert one.pairs.tobytes() == two.pairs.tobytes()
-    assert one.probability.tobytes() == two.probability.tobytes()
+    assert one.beliefs.pairs.tobytes() == two.beliefs.pairs.tobytes()
+    assert one.beliefs.confidence.tobytes() == two.beliefs.confidence.tobytes()
 
 
 def test_swapping_the_graphs_transposes_the_result() -> None:

@@ -5,12 +5,15 @@ from dualmatch.alignment import Alignment
 from dualmatch.config import Config
 from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExtraError, OutputError
 from dualmatch.evaluate import evaluate
+from dualmatch.explain import explain
+from dualmatch.explanation import Explanation
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inspection import inspect_graph
-from dualmatch.io.export import export_links
+from dualmatch.io.export import write_alignment
 from dualmatch.io.folder import BenchmarkFolder, read_folder
 from dualmatch.io.naming import Naming
 from dualmatch.io.read import read_graph
+from dualmatch.io.why import read_grounds
 from dualmatch.merge import merge
 from dualmatch.version import __version__
 
@@ -20,6 +23,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "DualMatchError",
+    "Explanation",
     "InputError",
     "MissingExtraError",
     "Naming",
@@ -28,9 +32,11 @@ __all__ = [
     "__version__",
     "align",
     "evaluate",
-    "export_links",
+    "explain",
     "inspect_graph",
     "merge",
     "read_folder",
     "read_graph",
+    "read_grounds",
+    "write_alignment",
 ]

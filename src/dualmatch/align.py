@@ -11,6 +11,8 @@ import numpy as np
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import Config, Method
+from dualmatch.decode.assign import assign, decide
+from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.matching import matching_problem
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
@@ -18,7 +20,7 @@ from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
-from dualmatch.evidence import Round, gather_evidence
+from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inputs import KnownPairs, check_graphs, check_pairs, why_time_is_no_help
 from dualmatch.io.checkpoint import CheckpointFile
@@ -27,8 +29,8 @@ from dualmatch.stages import Progress, Stages
 
 logger = logging.getLogger(__name__)
 
-EMITTED_FROM: Final = 0.5
-"""Evidence pairs are emitted above this probability: more likely than all other outcomes together."""
+OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": 0.5}
+"""Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
 
 
 def align(
@@ -77,6 +79,10 @@ def align(
     check_graphs(source, target)
     if checkpoint is not None and config.method != "dualmatch":
         raise InputError(f"a checkpoint goes with method dualmatch; method {config.method} does not train")
+    if config.many_to_one and config.method != "evidence":
+        raise InputError(
+            f"many_to_one is there for method evidence only; method {config.method} gives 1-to-1 pairs, so leave it out"
+        )
     saved = None if checkpoint is None else Path(checkpoint)
     run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved)
     return METHODS[config.method](run)
@@ -182,16 +188,18 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
 
 
 def _evidence(run: Run) -> Alignment:
-    """Rounds of shared dated facts, training-free; pairs that the last round holds for more likely than not."""
+    """Rounds of shared dated facts, training-free."""
     if not len(run.seeds) and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
         raise InputError(f"{reason}; without times, give seed pairs to start from")
     with run.stages("evidence"):
         evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step)
     with run.stages("decode"):
-        sure = evidence.probability > EMITTED_FROM
-        found = FoundPairs(evidence.pairs[sure].astype(np.int32), evidence.probability[sure])
+        pairs, confidence = evidence.beliefs.pairs, evidence.beliefs.confidence
+        if run.config.many_to_one:
+            pairs, confidence = assign(chosen_by_row(evidence.settled, evidence.beliefs), many_to_one=True)
+        found = FoundPairs(pairs.astype(np.int32), confidence)
     first_pairs = None if len(run.seeds) else evidence.first_pairs.astype(np.int32)
-    return _alignment(run, found, evidence.plan, pseudo_seeds=first_pairs, rounds=evidence.rounds)
+    return _alignment(run, found, evidence.plan, pseudo_seeds=first_pairs, evidence=evidence)
 
 
 METHODS: dict[Method, Callable[[Run], Alignment]] = {
@@ -214,12 +222,15 @@ def _alignment(
     *,
     pseudo_seeds: Pairs | None,
     decoded: Decoded | None = None,
-    rounds: tuple[Round, ...] | None = None,
+    evidence: Evidence | None = None,
 ) -> Alignment:
-    """The result: seeds stand as given, and what was found for their entities gives way."""
+    """The result: seeds as given, and of what was found for other entities what is sure enough."""
+    config = run.config
     free = ~np.isin(found.pairs[:, 0], run.seeds[:, 0]) & ~np.isin(found.pairs[:, 1], run.seeds[:, 1])
-    pairs = np.concatenate([run.seeds, found.pairs[free]])
-    confidence = np.concatenate([np.ones(len(run.seeds)), found.confidence[free]])
+    found = FoundPairs(found.pairs[free], found.confidence[free])
+    sure = decide(found.confidence, OWN_THRESHOLDS.get(config.method), config.min_confidence, config.max_fdr)
+    pairs = np.concatenate([run.seeds, found.pairs[sure]])
+    confidence = np.concatenate([np.ones(len(run.seeds)), found.confidence[sure]])
     order = np.argsort(pairs[:, 0], kind="stable")
     return Alignment(
         run.source,
@@ -228,10 +239,10 @@ def _alignment(
         confidence[order],
         order < len(run.seeds),
         plan,
-        run.config,
+        config,
         pseudo_seeds=pseudo_seeds,
         decoded=decoded,
-        rounds=rounds,
+        evidence=evidence,
         seconds=dict(run.stages.seconds),
     )
 

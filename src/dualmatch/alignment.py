@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse as sp
 
 from dualmatch.config import Config
+from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded
+from dualmatch.decode.no_match import NoMatches, no_matches
+from dualmatch.decode.shortlist import (
+    BestCandidates,
+    RunnersUp,
+    best_candidates,
+    runners_up,
+    shortlist,
+)
 from dualmatch.decode.sinkhorn import Best, Vector
-from dualmatch.evidence import Round
+from dualmatch.encode.evidence.relations import RelationAlignment
+from dualmatch.encode.seeds import NO_SIMILARITY
+from dualmatch.evidence import Evidence, Round
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.names import ranks_of
 from dualmatch.similarity import Rows
 from dualmatch.version import __version__
 
@@ -37,7 +51,7 @@ class Alignment:
     Attributes
     ----------
     pairs: (n, 2) int32
-        Source and target rows, sorted by source; 1-to-1.
+        Source and target rows, sorted by source; 1-to-1, unless `many_to_one` was asked for.
     confidence: (n,) float64 in [0, 1]
     is_seed: (n,) bool
         Pairs that were given, not found.
@@ -47,8 +61,9 @@ class Alignment:
         The pairs the run found by time alone before anything else.
     decoded:
         What the GM-Decoder chose and why: α, and D with both kernels for every α tried.
-    rounds:
-        What each round of evidence did.
+    evidence:
+        What the rounds of method evidence ended with; None for other methods. Runners-up, relations and explanations
+        come from it.
     seconds:
         What each stage took.
     """
@@ -62,7 +77,7 @@ class Alignment:
     config: Config
     pseudo_seeds: Pairs | None = None
     decoded: Decoded | None = None
-    rounds: tuple[Round, ...] | None = None
+    evidence: Evidence | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     version: str = __version__
 
@@ -74,6 +89,54 @@ class Alignment:
     def unmatched(self) -> NDArray[np.intp]:
         """Source rows that end as "no match"."""
         return np.setdiff1d(np.arange(self.source.n_entities), self.pairs[:, 0])
+
+    @property
+    def rounds(self) -> tuple[Round, ...] | None:
+        """What each round of evidence did."""
+        return None if self.evidence is None else self.evidence.rounds
+
+    @property
+    def estimated_fdr(self) -> float | None:
+        """Expected share of wrong pairs among those found, by their own confidence; None where none was found."""
+        found = self.confidence[~self.is_seed]
+        return float((1.0 - found).mean()) if len(found) else None
+
+    @property
+    def relations(self) -> RelationAlignment | None:
+        """Which relations say the same; None where the method learns none."""
+        return None if self.evidence is None else self.evidence.relations
+
+    @cached_property
+    def candidates(self) -> sp.csr_array | None:
+        """(n_source, n_target) csr: the few best of each source and of each target, with their probability."""
+        if self.evidence is None:
+            return None
+        evidence = self.evidence
+        probability = evidence.beliefs.probability
+        if self.config.many_to_one:
+            probability = chosen_by_row(evidence.settled, evidence.beliefs)
+        return shortlist(probability, ranks_of(self.source.entities), ranks_of(self.target.entities))
+
+    @cached_property
+    def runners_up(self) -> RunnersUp:
+        """Up to three candidates of each source that it did not get; none where the method keeps none."""
+        listed = sp.csr_array((self.source.n_entities, self.target.n_entities), dtype=np.float64)
+        if self.candidates is not None:
+            listed = self.candidates
+        return runners_up(listed, ranks_of(self.target.entities), self.pairs)
+
+    @cached_property
+    def no_matches(self) -> NoMatches:
+        """Why each unmatched source has no partner, and how sure that is."""
+        return no_matches(self._best_candidates(), self.pairs, self.source.is_in_a_fact, self.target.n_entities)
+
+    def _best_candidates(self) -> BestCandidates:
+        if self.candidates is not None:
+            return best_candidates(self.candidates, ranks_of(self.target.entities))
+        best = self.plan.best()
+        column = np.where(best.similarity_of_row > NO_SIMILARITY, best.column_of_row, -1).astype(np.int64)
+        probability = best.value_of_row.astype(np.float64).clip(0.0, 1.0)
+        return BestCandidates(column, probability, np.zeros(len(column), dtype=bool))
 
     def links(self) -> list[tuple[str, str, float]]:
         """(source name, target name, confidence) of each pair, sorted by source name."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+import re
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -32,6 +33,18 @@ def _numbers(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def _bytes(value: object) -> object:
+    """Allow "8GB", "500 MB" and plain digits where a number of bytes is meant."""
+    found = re.fullmatch(r"([0-9.]+)\s*([kmgt]?)b?", value.strip().lower()) if isinstance(value, str) else None
+    try:
+        return value if found is None else int(float(found[1]) * _UNITS[found[2]])
+    except ValueError:
+        return value
+
+
 class Config(BaseModel):
     """Options of `dualmatch.align`; the defaults are those behind the published figures.
 
@@ -53,11 +66,27 @@ class Config(BaseModel):
         description="how to align: 'temporal' is the paper's learning-free time channel, 'dualmatch' the paper's whole "
         "method (needs the extra [gnn])",
     )
+    min_confidence: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="give only pairs of at least this confidence; by rule: above 0.5 for evidence, all for the others",
+    )
+    max_fdr: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="give only the surest pairs, as many as keep the expected share of wrong ones within this",
+    )
+    many_to_one: bool = Field(
+        default=False, description="let several source entities take one target (method evidence only)"
+    )
     seed: int = Field(default=0, ge=0, description="seed of every random choice")
-    memory_limit: int = Field(
+    memory_limit: Annotated[int, BeforeValidator(_bytes)] = Field(
         default_factory=default_limit,
         ge=2**26,
-        description="bytes that large matrices may take (default: 60 % of the machine)",
+        description="bytes that a run may take, 8GB for example; where even the least it needs is more, it is refused "
+        "(default: 60 % of the machine)",
     )
     hops: int = Field(default=2, ge=0, le=5, description="L: how many hops temporal features travel")
     zero_counts: bool = Field(

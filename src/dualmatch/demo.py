@@ -12,7 +12,7 @@ from dualmatch.benchmark import benchmark
 from dualmatch.config import Config
 from dualmatch.errors import OutputError
 from dualmatch.io.atomic import write_text
-from dualmatch.io.links import write_links
+from dualmatch.io.export import write_alignment
 from dualmatch.simulate import DEMO, simulate, write_folder
 from dualmatch.stages import Progress
 
@@ -40,7 +40,7 @@ def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
     result = DemoResult(
         run.alignment, run.report, folder / "world", folder / "links.tsv", folder / "metrics.json", folder / "report.md"
     )
-    write_links(run.alignment.links(), result.links)
+    write_alignment(run.alignment, result.links)
     for path, text in (
         (result.metrics, json.dumps(run.report, indent=1) + "\n"),
         (result.summary, _summary(run.alignment, run.report)),
@@ -63,7 +63,7 @@ def _summary(alignment: Alignment, report: dict[str, Any]) -> str:
         f"- target: {alignment.target!r}",
         "",
         "## What came out",
-        f"- {found['emitted']:,} links (`links.tsv`: source, target, confidence); "
+        f"- {found['emitted']:,} links (`links.tsv`: source, target, confidence and more); "
         f"{len(alignment.unmatched):,} source entities without a match",
         f"- {found['precision']:.1%} of the links are right; they are {found['recall']:.1%} of the true pairs "
         f"(F1 {found['f1']:.3f})",

@@ -130,9 +130,17 @@ class LinkQuality:
 
 
 def link_quality(
-    links: Sequence[tuple[str, str]], confidence: NDArray[np.float64], gold: Collection[tuple[str, str]]
+    links: Sequence[tuple[str, str]],
+    confidence: NDArray[np.float64],
+    gold: Collection[tuple[str, str]],
+    unmatched: Collection[str] = (),
 ) -> LinkQuality:
     """Links by name against true pairs by name.
+
+    Parameters
+    ----------
+    unmatched:
+        Source entities said to have no match; without any, nothing is said about them.
 
     >>> link_quality([("Ada", "Q7"), ("Book", "Q1")], np.array([1.0, 0.5]), {("Ada", "Q7")}).abstention.precision
     0.5
@@ -140,7 +148,17 @@ def link_quality(
     true = set(gold)
     right = np.array([link in true for link in links], dtype=bool)
     precision, recall = _share(int(right.sum()), len(links)), _share(int(right.sum()), len(true))
-    found = Abstention(precision, recall, f1_score(precision, recall), None, None, len(links))
+    left, partnered = set(unmatched), {source for source, _ in true}
+    partnerless = (left | {source for source, _ in links}) - partnered
+    rightly_left = len(left - partnered)
+    found = Abstention(
+        precision,
+        recall,
+        f1_score(precision, recall),
+        _share(rightly_left, len(left)),
+        _share(rightly_left, len(partnerless)) if left else None,
+        len(links),
+    )
     return LinkQuality(found, calibration(confidence, right))
 
 

@@ -6,18 +6,19 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.decode.assign import assign
+from dualmatch.decode.belief import Beliefs, believe
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
-from dualmatch.encode.evidence.candidates import find_candidates
+from dualmatch.encode.evidence.candidates import find_candidates, known_weight, scored_tokens
 from dualmatch.encode.evidence.context import context_candidates, context_of, context_vectors
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, Tokens, build_tokens
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, Tokens, build_tokens
 from dualmatch.graph.model import TemporalGraph
 
 logger = logging.getLogger(__name__)
@@ -25,10 +26,15 @@ logger = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 
 # Context only orders what facts leave open, so it counts for little beside them.
-_CONTEXT_WEIGHT = 0.25
-# A neighbour's possible partners count from this probability on; below, they only cost time.
+_CONTEXT_WEIGHT = 0.2
+# Pairs that the next round builds on: as long as nine of ten are expected right, and from this probability on.
+_RIGHT_OF_SOFT = 0.9
 _LEAST_SOFT = 0.1
-_STABLE_SHARE = 0.005
+SURE: Final = 0.5
+"""Pairs above this probability are more likely than all other outcomes together."""
+# What is this sure needs no context.
+_CLOSED = 0.9
+_STABLE_SHARE = 0.02
 _SINKHORN_ITERATIONS = 20
 
 
@@ -42,6 +48,7 @@ class Round:
     smoothing: float
     sharpness: float
     pairs: int
+    without_partner: float | None
     changed: int
     seconds: float
 
@@ -58,8 +65,8 @@ class Evidence:
         The same plus context for what stayed open; rank with it.
     settled, plan: SparsePlan
         Sinkhorn of `similarity` and of `ranking`.
-    pairs: (n, 2) int64, probability: (n,) float64
-        One-to-one pairs without any threshold, each with its entry of the plan. Not calibrated.
+    beliefs: Beliefs
+        One-to-one pairs and all other candidates, each with how likely it is.
     first_pairs: (n, 2) int64
         Confident pairs after round 0.
     knowledge: Knowledge | None
@@ -70,8 +77,7 @@ class Evidence:
     ranking: sp.csr_matrix
     settled: SparsePlan
     plan: SparsePlan
-    pairs: Ids
-    probability: Floats
+    beliefs: Beliefs
     first_pairs: Ids
     relations: RelationAlignment
     knowledge: Knowledge | None
@@ -89,7 +95,7 @@ def gather_evidence(
     source: TemporalGraph,
     target: TemporalGraph,
     seeds: NDArray[np.integer] | None = None,
-    max_rounds: int = 5,
+    max_rounds: int = 8,
     n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
@@ -104,19 +110,20 @@ def gather_evidence(
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
     knowledge = _knowledge(left, right, given, None) if len(given) else None
     pairs, first_pairs, log = given, given, []
+    builder = TokenBuilder(left, right, kinds)
     for number in range(max_rounds):
         start = time.perf_counter()
         if progress is not None:
             progress(number, max_rounds)
-        tokens = build_tokens(left, right, kinds, knowledge)
+        tokens = builder.build(knowledge)
         similarity = _with_seeds(find_candidates(tokens, n_threads=n_threads), given)
         settled = _balanced(similarity, sharpness_of(similarity))
-        found, probability = assign(settled.entries)
-        sure = found[probability > 0.5]
+        beliefs = believe(settled, *known_weight(tokens), given)
+        sure = beliefs.pairs[beliefs.confidence > SURE]
         changed = len(np.setxor1d(_codes(pairs, target), _codes(sure, target)))
         pairs, used = sure, knowledge
         first_pairs = pairs if number == 0 else first_pairs
-        knowledge = _knowledge(left, right, pairs, settled)
+        knowledge = _knowledge(left, right, pairs, beliefs)
         seconds = time.perf_counter() - start
         log.append(
             Round(
@@ -126,6 +133,7 @@ def gather_evidence(
                 tokens.smoothing,
                 settled.sharpness,
                 len(pairs),
+                beliefs.without_partner,
                 changed,
                 seconds,
             )
@@ -133,14 +141,13 @@ def gather_evidence(
         logger.info("%s", log[-1])
         if changed <= _STABLE_SHARE * len(pairs):
             break
-    ranking = _with_context(similarity, left, right, found[probability > 0.5], found[probability > 0.9])
+    ranking = _with_context(similarity, left, right, tokens, beliefs.pairs[beliefs.confidence > _CLOSED])
     return Evidence(
         similarity=similarity,
         ranking=ranking,
         settled=settled,
         plan=_balanced(ranking, settled.sharpness),
-        pairs=found,
-        probability=np.clip(probability, 0.0, 1.0),
+        beliefs=beliefs,
         first_pairs=first_pairs,
         relations=align_relations(left, right, pairs),
         knowledge=used,
@@ -169,23 +176,37 @@ def sharpness_of(similarity: sp.csr_matrix) -> float:
 
 
 def _second_best(matrix: sp.csr_matrix) -> Floats:
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((-matrix.data, rows))
-    long_enough = np.flatnonzero(np.diff(matrix.indptr) >= 2)
-    seconds: Floats = matrix.data[order[matrix.indptr[long_enough] + 1]].astype(np.float64)
+    """The second largest entry of each row that has two, equal to the largest where that one comes twice."""
+    lengths = np.diff(matrix.indptr)
+    filled = np.flatnonzero(lengths)
+    if len(filled) == 0:
+        return np.zeros(0)
+    starts, values = matrix.indptr[filled], matrix.data.astype(np.float64)
+    row = np.repeat(np.arange(len(filled)), lengths[filled])
+    is_best = np.flatnonzero(values == np.maximum.reduceat(values, starts)[row])
+    first = is_best[np.unique(row[is_best], return_index=True)[1]]
+    values[first] = -np.inf
+    seconds: Floats = np.maximum.reduceat(values, starts)[lengths[filled] >= 2]
     return seconds
 
 
-def _knowledge(left: FactSides, right: FactSides, pairs: Ids, plan: SparsePlan | None) -> Knowledge:
+def _knowledge(left: FactSides, right: FactSides, pairs: Ids, beliefs: Beliefs | None) -> Knowledge:
     relations = align_relations(left, right, pairs)
-    if plan is None:
+    if beliefs is None:
         soft = SoftPairs(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
     else:
-        entries = plan.entries.tocoo()
-        kept = entries.data > _LEAST_SOFT
-        weight = np.minimum(entries.data[kept], 1.0)
-        soft = SoftPairs(entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), weight)
+        entries = beliefs.probability.tocoo()
+        least = _least_for_share(entries.data, _RIGHT_OF_SOFT) if beliefs.learnt else _LEAST_SOFT
+        kept = entries.data >= max(_LEAST_SOFT, least)
+        soft = SoftPairs(entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), entries.data[kept])
     return Knowledge(soft, relations.source_class, relations.target_class)
+
+
+def _least_for_share(probability: Floats, share: float) -> float:
+    """The threshold above which this share is expected right: where little is sure, guesses must not pile up."""
+    ordered = np.sort(probability[probability >= _LEAST_SOFT])[::-1]
+    enough = np.flatnonzero(np.cumsum(ordered) >= share * np.arange(1, len(ordered) + 1))
+    return float(ordered[enough[-1]]) if len(enough) else np.inf
 
 
 def _with_seeds(similarity: sp.csr_matrix, seeds: Ids) -> sp.csr_matrix:
@@ -202,13 +223,13 @@ def _with_seeds(similarity: sp.csr_matrix, seeds: Ids) -> sp.csr_matrix:
 
 
 def _with_context(
-    similarity: sp.csr_matrix, left: FactSides, right: FactSides, anchors: Ids, closed: Ids
+    similarity: sp.csr_matrix, left: FactSides, right: FactSides, tokens: Tokens, closed: Ids
 ) -> sp.csr_matrix:
     """Context added where neither entity is settled."""
     open_rows, open_columns = np.ones(similarity.shape[0], dtype=bool), np.ones(similarity.shape[1], dtype=bool)
     open_rows[closed[:, 0]] = False
     open_columns[closed[:, 1]] = False
-    vectors = context_vectors(left, right, anchors)
+    vectors = context_vectors(left, right, scored_tokens(tokens))
     rows, columns = np.flatnonzero(open_rows), np.flatnonzero(open_columns)
     context = context_candidates(*vectors, rows, columns, similarity.shape)
     entries = similarity.tocoo()

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TINY
+from conftest import TINY, refused
 from dualmatch import benchmark
-from dualmatch.cli.main import main
 
 MakeFolder = Callable[..., Path]
 HUGE = str(10**20)
@@ -20,19 +19,6 @@ def slip(name: str, line: int, row: str) -> dict[str, str]:
     lines = TINY[name].splitlines()
     lines[line - 1] = row
     return {name: "\n".join(lines) + "\n"}
-
-
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], watched: Path) -> str:
-    """What a refused call says; it leaves the watched folder as it was."""
-    before = {path: path.is_file() and path.read_bytes() for path in watched.rglob("*")}
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    assert {path: path.is_file() and path.read_bytes() for path in watched.rglob("*")} == before
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "Traceback" not in shown.err
-    return shown.err
 
 
 BAD_GRAPHS = [

@@ -49,7 +49,8 @@ def test_the_same_input_gives_the_same_bytes(
     for name in ("first", "second"):
         run(capsys, "align", small_world, "-o", tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second"]
+    written = ["first", "first.config.toml", "second", "second.config.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 
 def test_force_replaces(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,9 +82,13 @@ def test_quiet_prints_nothing(small_world: Path, tmp_path: Path, capsys: pytest.
         ["align", small_world, "-o", tmp_path / "links.tsv"],
         ["benchmark", small_world, "--json", tmp_path / "report.json"],
         ["simulate", "-o", tmp_path / "world", "--entities", "40"],
+        ["inspect", small_world],
+        ["evaluate", tmp_path / "links.tsv", "--gold", small_world / "ref_pairs"],
+        ["merge", small_world, "--links", tmp_path / "links.tsv", "-o", tmp_path / "merged.tsv"],
     ):
         assert run(capsys, *call, "--quiet") == ("", "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["links.tsv", "report.json", "world"]
+    written = ["links.tsv", "links.tsv.config.toml", "merged.tsv", "report.json", "world"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 
 def test_warnings_are_one_line_on_standard_error_and_quiet_silences_them(
@@ -100,6 +105,7 @@ def test_verbose_tells_what_was_read(small_world: Path, tmp_path: Path, capsys: 
     out, err = run(capsys, "-v", "align", small_world, "-o", tmp_path / "links.tsv")
     assert err.count("info: read TemporalGraph(") == 2
     assert "info:" not in out
+    assert run(capsys, "align", small_world, "-o", tmp_path / "links.tsv", "--force", "-v")[1] == err
 
 
 def test_json_on_standard_output_is_all_there_is(

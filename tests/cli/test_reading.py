@@ -88,7 +88,7 @@ def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["left.csv", "right.csv", "-o", "left.csv", "--force"], "left.csv: is an input too; write the"),
+        (["left.csv", "right.csv", "-o", "left.csv", "--force"], "left.csv: is read or written by this very run"),
         (["left.csv", "-o", "links.tsv"], "left.csv: is one file; give two, SOURCE and TARGET"),
         (["-o", "links.tsv"], "no source given; give SOURCE and TARGET"),
         (["left.csv", "nowhere.csv", "-o", "links.tsv"], "nowhere.csv: no such file; check the path"),

@@ -15,7 +15,7 @@ import pyoxigraph
 import pytest
 
 from dualmatch import InputError, OutputError
-from dualmatch.io.export import LINK_FORMATS, export_links, link_format
+from dualmatch.io.export import LINK_FORMATS, link_format, write_links
 from dualmatch.io.naming import Naming
 
 ROWS = [
@@ -24,6 +24,13 @@ ROWS = [
     ("Nobody", None, None, "evidence"),
 ]
 WIKIDATA = Naming({"wd": "http://www.wikidata.org/entity/", "ex": "http://example.org/"}, "ex", "wd")
+SCHEMA = {"source": pl.String, "target": pl.String, "confidence": pl.Float64, "method": pl.String}
+
+
+def export_links(
+    rows: list[tuple[object, ...]], path: Path, format: str | None = None, naming: Naming | None = None
+) -> None:
+    write_links(pl.DataFrame(rows, schema=SCHEMA, orient="row"), path, format, naming)
 
 
 def test_tables(tmp_path: Path) -> None:
@@ -115,10 +122,12 @@ def test_prefixes_that_cannot_be(prefixes: dict[str, str], source: str, words: s
 def test_formats_by_name_or_extension(tmp_path: Path) -> None:
     assert link_format(Path("x"), "sssom") == "sssom"
     with pytest.raises(OutputError, match=r"its name does not tell its format; end it with one of \.sssom\.tsv"):
-        link_format(Path("links.txt"))
+        link_format(Path("links.xls"))
     with pytest.raises(InputError, match="no format of links is called 'xls'; there are tsv"):
         link_format(Path("x"), "xls")
-    with pytest.raises(OutputError, match="holds a tab or line break, which TSV cannot carry; write CSV"):
+    with pytest.raises(
+        OutputError, match="holds a tab or line break, which a TSV line cannot carry; rename it or write CSV"
+    ):
         export_links([("a\tb", "c", 0.5, "")], tmp_path / "links.tsv")
     assert list(tmp_path.iterdir()) == []
 
@@ -138,11 +147,14 @@ def test_standard_output_gets_what_a_file_gets_and_no_links_are_fine(
 KILLED = """
 import sys
 from pathlib import Path
-from dualmatch.io.export import export_links
+import polars as pl
+from dualmatch.io.export import write_links
+names = ("source", "target", "confidence", "method")
 rows = [(f"source {i}", f"target {i}", 0.5, "temporal") for i in range(60_000)]
+table = pl.DataFrame(rows, schema=names, orient="row")
 print("writing", flush=True)
 while True:
-    export_links(rows, Path(sys.argv[1]))
+    write_links(table, Path(sys.argv[1]))
 """
 
 

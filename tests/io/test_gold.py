@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dualmatch.errors import InputError
 from dualmatch.evaluate import LinkQuality, link_quality
 from dualmatch.io.gold import read_gold
-from dualmatch.io.links import read_links, write_links
+from dualmatch.io.links import read_links
 
 MakeFolder = Callable[..., Path]
-LINKS = [("Ada", "Q7", 0.9), ("Charles", "Q84", 0.3), ("London", "Q46", 0.7)]
+HEADER = "source\ttarget\tconfidence\n"
+LINKS = f"{HEADER}Ada\tQ7\t0.9\nCharles\tQ84\t0.3\nLondon\tQ46\t0.7\n"
 
 
 def evaluate_links(path: Path, gold: Path, folder: Path | None = None) -> LinkQuality:
@@ -23,7 +25,7 @@ def evaluate_links(path: Path, gold: Path, folder: Path | None = None) -> LinkQu
 
 @pytest.fixture
 def links(tmp_path: Path) -> Path:
-    write_links(LINKS, tmp_path / "links.tsv")
+    (tmp_path / "links.tsv").write_text(LINKS)
     return tmp_path / "links.tsv"
 
 
@@ -37,6 +39,14 @@ def test_gold_by_name(links: Path, tmp_path: Path) -> None:
     assert found.abstention.f1 == pytest.approx(0.4)
     assert found.abstention.no_match_precision is None
     assert found.calibration.ece == pytest.approx((0.1 + 0.3 + 0.7) / 3)
+
+
+def test_no_match_is_judged_where_the_file_says_it() -> None:
+    links, gold = [("Ada", "Q7"), ("Echo", "Q1")], {("Ada", "Q7"), ("Mary", "Q5")}
+    found = link_quality(links, np.array([0.9, 0.6]), gold, unmatched=["Mary", "Loner", "Nobody", "Twin"]).abstention
+    assert found.no_match_precision == 3 / 4  # Mary has a partner
+    assert found.no_match_recall == 3 / 4  # Echo has none, but was given one
+    assert (found.precision, found.recall) == (0.5, 0.5)
 
 
 def test_gold_by_id_uses_the_folder_it_lies_in_or_the_one_given(
@@ -66,7 +76,7 @@ def test_no_gold_is_an_error(links: Path, tmp_path: Path) -> None:
 
 
 def test_an_alignment_without_links_has_no_precision(tmp_path: Path) -> None:
-    write_links([], tmp_path / "links.tsv")
+    (tmp_path / "links.tsv").write_text(HEADER + "Ada\t\t0.9\n")
     (tmp_path / "gold").write_text("a\tb\n")
     found = evaluate_links(tmp_path / "links.tsv", tmp_path / "gold")
     assert (found.abstention.precision, found.abstention.recall, found.calibration.ece) == (None, 0.0, None)
@@ -80,5 +90,5 @@ def test_ids_without_their_folder_are_told_from_names(links: Path, tmp_path: Pat
 
 def test_a_source_linked_twice_is_an_error(links: Path) -> None:
     links.write_text(links.read_text() + "Ada\tQ8\t0.5\n")
-    with pytest.raises(InputError, match=r"links.tsv:5: 'Ada' has a link above already"):
+    with pytest.raises(InputError, match=r"links.tsv:5: 'Ada' has a row above already"):
         read_links(links)

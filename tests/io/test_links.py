@@ -2,46 +2,181 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
-from dualmatch.align import align
+from conftest import lives
+from dualmatch import Alignment, Config, TemporalGraph, align
+from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.errors import InputError, OutputError
+from dualmatch.explain import reasons
+from dualmatch.io.export import write_alignment
 from dualmatch.io.folder import read_folder
-from dualmatch.io.links import read_links, read_name_pairs, write_links
+from dualmatch.io.links import method_of, read_links, read_name_pairs, read_unmatched
+from dualmatch.io.naming import Naming
+from dualmatch.io.relations import relation_table
+from dualmatch.simulate import World, shuffled_copy, simulate
+
+WIDE = "source\ttarget\tconfidence\tmethod\trunners_up"
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), max_size=8)
-LINKS = st.lists(st.tuples(NAMES, NAMES, st.floats(0, 1)), max_size=6, unique_by=lambda link: link[0])
+DECIMALS = st.floats(0, 1)
 
 
-@settings(max_examples=150, deadline=None)
-@given(LINKS)
-@example([('"', "\u00a0x\u00a0", 1.0), ("\ufeff", "\u2028", 1e-9), ("", "", 0.1234565)])
-def test_links_come_back_as_they_were_written(links: list[tuple[str, str, float]]) -> None:
+def alignment_of(
+    sources: Sequence[str], targets: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: Sequence[float]
+) -> Alignment:
+    """An alignment with given names; each source's best candidate has probability 1 over the targets."""
+    one_fact = [np.zeros(1, np.int32)] * 3
+    graphs = [TemporalGraph(*one_fact, *one_fact[:2], tuple(names), ("r",)) for names in (sources, targets)]
+    plan = sparse_sinkhorn(sparse.csr_array((len(sources), len(targets))), 1.0)
+    rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    return Alignment(*graphs, rows, np.array(confidence, float), np.zeros(len(rows), bool), plan, Config())
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(NAMES, min_size=1, max_size=6, unique=True),
+    st.lists(NAMES.filter(bool), min_size=6, max_size=6, unique=True),
+    st.data(),
+)
+@example(['"', "\u00a0x\u00a0", "\ufeff", ""], ["'", "\u2028", "[", "b", "c", "\u00e9"], None)
+def test_links_come_back_as_they_were_written(
+    sources: list[str], targets: list[str], data: st.DataObject | None
+) -> None:
+    matched = [True] * len(sources) if data is None else [data.draw(st.booleans()) for _ in sources]
+    confidence = [0.1234565 if data is None else data.draw(DECIMALS) for _ in sources]
+    pairs = [(i, i) for i, yes in enumerate(matched) if yes]
+    alignment = alignment_of(sources, targets, pairs, [confidence[i] for i, _ in pairs])
     with tempfile.TemporaryDirectory() as here:
         path = Path(here) / "links.tsv"
-        write_links(links, path)
-        pairs, confidence = read_links(path)
-    assert pairs == [(source, target) for source, target, _ in links]
-    np.testing.assert_allclose(confidence, [value for *_, value in links], rtol=0, atol=5.01e-7)
+        write_alignment(alignment, path, reasons=["; ".join([name, "(+0.1)"]) for name in sources])
+        assert len(path.read_text(encoding="utf-8").rstrip("\n").split("\n")) == 1 + len(sources)
+        found, read = read_links(path)
+        assert method_of(path) in ("temporal", None)
+    assert dict(found) == {sources[i]: targets[i] for i, _ in pairs}
+    assert [source for source, _ in found] == sorted(source for source, _ in found)
+    by_source = {sources[i]: confidence[i] for i, _ in pairs}
+    np.testing.assert_allclose(read, [by_source[source] for source, _ in found], rtol=0, atol=5.01e-7)
+
+
+@pytest.mark.parametrize("extension", [".csv", ".parquet", ".jsonl", ".nt", ".sssom.tsv"])
+def test_links_come_back_from_every_format(tmp_path: Path, extension: str) -> None:
+    sources = ['say "hi"', "a\tb\nc", "é, ü", "x y/z%20", "http://e/Ada", "nobody"]
+    targets = ["Q1", "[Q2]", "urn:x:3", "http://e/Q4", "Q5", "Q6"]
+    alignment = alignment_of(sources, targets, [(i, i) for i in range(5)], [1.0, 0.25, 0.5, 0.125, 0.75])
+    path = tmp_path / f"links{extension}"
+    naming = Naming({"e": "http://e/", "x": "urn:x:"})
+    write_alignment(alignment, path, ["; because"] * 6, naming=naming)
+    pairs, confidence = read_links(path, naming)
+    assert dict(pairs) == dict(zip(sources[:5], targets[:5], strict=True))
+    if extension == ".nt":
+        assert (confidence == 1).all()
+        return
+    assert dict(zip(pairs, confidence.tolist(), strict=True)) == {
+        (sources[i], targets[i]): share for i, share in enumerate([1.0, 0.25, 0.5, 0.125, 0.75])
+    }
+    assert read_unmatched(path) == ["nobody"]
+    assert method_of(path) == "temporal"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "source,target\na,b\n"),
+        ("a.csv", 'source,target,confidence\n"a,b,1\n'),
+        ("a.parquet", "no Parquet"),
+        ("a.jsonl", '{"source": "a"}\n'),
+        ("a.jsonl", '{"source": 1, "target": null, "confidence": 1}\n'),
+        ("a.jsonl", "[]\n"),
+        ("a.nt", "nonsense\n"),
+        ("a.sssom.tsv", "subject_id\tobject_id\nex:a\tex:b\n"),
+        ("a.sssom.tsv", "a\tb\nc\td\n"),
+    ],
+)
+def test_other_formats_that_hold_no_links_are_told(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"{name}: cannot be read as links in"):
+        read_links(path)
+
+
+def test_a_wrong_row_is_told_in_other_formats_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("source,target,confidence\na,b,1\na,c,2\n")
+    with pytest.raises(InputError, match=r"a\.csv:3: '2' is no confidence"):
+        read_links(path)
+
+
+def test_runners_up_and_reasons_where_a_format_holds_them(tmp_path: Path) -> None:
+    alignment = align(*lives(), method="evidence")
+    for name in ("a.parquet", "a.jsonl", "a.csv", "a.sssom.tsv"):
+        write_alignment(alignment, tmp_path / name, reasons(alignment))
+    parquet = {row["source"]: row for row in pl.read_parquet(tmp_path / "a.parquet").iter_rows(named=True)}
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    table = {row["source"]: row for row in pl.read_csv(tmp_path / "a.csv").iter_rows(named=True)}
+    assert [each["target"] for each in parquet["Twin"]["runners_up"]] == ["Q10", "Q8"]
+    for row in lines:
+        pairs = [[each["target"], each["probability"]] for each in parquet[row["source"]]["runners_up"]]
+        assert row["runners_up"] == pairs == json.loads(table[row["source"]]["runners_up"])
+        assert row["reasons"] == parquet[row["source"]]["reasons"] == table[row["source"]]["reasons"]
+    assert table["Loner"]["target"] is None
+    assert f"\tmethod evidence; {table['Loner']['reasons']}\n" in (tmp_path / "a.sssom.tsv").read_text()
 
 
 def test_six_decimals_a_header_and_names_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "links.tsv"
-    write_links([('say "hi"', "a, b", 1.0), ("x", "y", 1 / 3), ("é", "z", 1e-12)], path)
+    write_alignment(alignment_of(["x", 'say "hi"', "é"], ["y", "a, b", "z"], [(1, 1), (2, 2)], [1.0, 1 / 3]), path)
     assert path.read_bytes().decode() == (
-        'source\ttarget\tconfidence\nsay "hi"\ta, b\t1.000000\nx\ty\t0.333333\né\tz\t0.000000\n'
+        "source\ttarget\tconfidence\tmethod\trunners_up\n"
+        'say "hi"\ta, b\t1.000000\ttemporal\t[]\nx\t\t1.000000\ttemporal\t[]\né\tz\t0.333333\ttemporal\t[]\n'
     )
+
+
+def test_every_source_has_a_row_runners_up_are_json_and_seeds_are_told(tmp_path: Path) -> None:
+    source, target = lives()
+    target = replace(target, entities=tuple('Q"8"' if name == "Q8" else name for name in target.entities))
+    alignment = align(source, target, [("Ada", "Q1")], method="evidence")
+    write_alignment(alignment, tmp_path / "links.tsv")
+    lines = [line.split("\t") for line in (tmp_path / "links.tsv").read_text().splitlines()[1:]]
+    rows = {line[0]: line[1:] for line in lines}
+    assert [line[0] for line in lines] == sorted(source.entities)
+    assert rows["Ada"] == ["Q1", "1.000000", "seed", "[]"]
+    assert (rows["Book"][0], rows["Book"][2]) == ("Q4", "evidence")
+    assert rows["Nobody"] == ["", "1.000000", "evidence", "[]"]
+    twins = json.loads(rows["Twin"][3])
+    assert [name for name, _ in twins] == ['Q"8"', "Q10"]
+    assert rows["Twin"][:2] == ["", f"{1 - twins[0][1]:.6f}"]
+    assert len(read_links(tmp_path / "links.tsv")[0]) == len(alignment.pairs)
+
+
+def test_row_order_changes_no_byte_of_the_file(tmp_path: Path) -> None:
+    pair = simulate(World(entities=200, mean_facts=8, year_only_share=0.3, seed=5))
+    rng = np.random.default_rng(3)
+    shuffled = [shuffled_copy(graph, rng)[0] for graph in (pair.source, pair.target)]
+    relations = []
+    for name, graphs in (("plain", (pair.source, pair.target)), ("shuffled", shuffled)):
+        alignment = align(*graphs, method="evidence")
+        write_alignment(alignment, tmp_path / name, reasons(alignment))
+        relations.append(relation_table(alignment).rows())
+    assert len(relations[0]) > 10
+    assert relations[0] == relations[1]
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "shuffled").read_bytes()
 
 
 def test_an_alignment_writes_its_links_sorted_by_name(tmp_path: Path, small_world: Path) -> None:
     data = read_folder(small_world)
-    write_links(align(data.source, data.target).links(), tmp_path / "links.tsv")
+    write_alignment(align(data.source, data.target), tmp_path / "links.tsv")
     pairs, confidence = read_links(tmp_path / "links.tsv")
     assert len(pairs) > 10
     assert pairs == sorted(pairs)
@@ -50,10 +185,17 @@ def test_an_alignment_writes_its_links_sorted_by_name(tmp_path: Path, small_worl
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\r"])
 def test_a_name_that_would_tear_its_line_is_refused(tmp_path: Path, name: str) -> None:
-    for links in ([(name, "x", 0.5)], [("x", name, 0.5)]):
+    for names in (([name], ["x"]), (["x"], [name])):
         with pytest.raises(OutputError, match="holds a tab or line break"):
-            write_links(links, tmp_path / "links.tsv")
+            write_alignment(alignment_of(*names, [(0, 0)], [0.5]), tmp_path / "links.tsv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_partner_without_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="the partner of 'x' has an empty name, which would mean no match"):
+        write_alignment(alignment_of(["x"], [""], [(0, 0)], [0.5]), tmp_path / "links.tsv")
+    write_alignment(alignment_of(["x"], [""], [], []), tmp_path / "links.tsv")
+    assert read_links(tmp_path / "links.tsv")[0] == []
 
 
 @pytest.mark.parametrize(
@@ -65,6 +207,11 @@ def test_a_name_that_would_tear_its_line_is_refused(tmp_path: Path, name: str) -
         ("source\ttarget\tconfidence\n\na\tb\t1.5\n", ":3", "'1.5' is no confidence; write a number from 0 to 1"),
         ("source\ttarget\tconfidence\na\tb\tnan\n", ":2", "'nan' is no confidence; write a number from 0 to 1"),
         ("source\ttarget\tconfidence\na\tb\thigh\n", ":2", "'high' is no confidence; write a number from 0 to 1"),
+        ("source\ttarget\tconfidence\na\tb\t1\tx\n", ":2", "the header names 3 columns, this row has another number"),
+        (f"{WIDE}\na\tb\t1\n", ":2", "the header names 5 columns, this row has another number"),
+        (f"{WIDE}\na\tb\t1\tx\t[]\t\n", ":2", "the header names 5 columns, this row has another number"),
+        (f"{WIDE}\twhy\n", ":1", "no alignment file; its first line must be source"),
+        (f"{WIDE}\na\t\t2\tx\t[]\n", ":2", "'2' is no confidence"),
         ("source\ttarget\tconfidence\na\tb\t\n", ":2", "'' is no confidence; write a number from 0 to 1"),
     ],
 )

@@ -9,11 +9,12 @@ import pytest
 import one_history
 from conftest import SMALL
 from dualmatch.cli.main import main
+from dualmatch.io.links import read_links
 from dualmatch.simulate import simulate
 
 
 @pytest.mark.parametrize("method", ["temporal", "evidence"])
-def test_the_same_bytes_from_every_form(tmp_path: Path, method: str) -> None:
+def test_the_same_bytes_from_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str) -> None:
     pair = simulate(SMALL)
     results = {}
     for number, (form, write) in enumerate(one_history.FORMS.items()):
@@ -30,3 +31,12 @@ def test_the_same_bytes_from_every_form(tmp_path: Path, method: str) -> None:
     results["folder"] = (tmp_path / "folder.tsv").read_bytes()
     assert results["csv"].count(b"\n") > 20
     assert set(results.values()) == {results["csv"]}, {form: hash(links) for form, links in results.items()}
+    if method != "evidence":
+        return
+    entity = read_links(tmp_path / "folder.tsv")[0][0][0]
+    words = set()
+    for form in results:
+        main(["explain", str(tmp_path / f"{form}.tsv"), entity])
+        words.add(capsys.readouterr().out)
+    assert len(words) == 1
+    assert "  both: " in words.pop()

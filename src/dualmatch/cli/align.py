@@ -1,4 +1,4 @@
-"""`dualmatch align`: two graphs in, links out."""
+"""`dualmatch align`: two graphs in, links with a confidence out."""
 
 from __future__ import annotations
 
@@ -8,40 +8,80 @@ from typing import Any
 import click
 
 from dualmatch.align import align
+from dualmatch.alignment import Alignment
 from dualmatch.cli import console
-from dualmatch.cli.options import force_option, given, model_options, out_option, quiet_option
+from dualmatch.cli.json_output import JsonOutput
+from dualmatch.cli.options import force_option, given, json_option, model_options, out_option, talk_options
 from dualmatch.cli.process import prepare_process
-from dualmatch.cli.reading import Asked, graphs_argument, reading_options, refuse_own_input, side_options
+from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.tables import percent
+from dualmatch.cli.writing import naming_options
 from dualmatch.config import Config
-from dualmatch.io.atomic import check_writable
-from dualmatch.io.links import write_links
+from dualmatch.errors import InputError
+from dualmatch.explain import reasons
+from dualmatch.grounds import no_evidence
+from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
+from dualmatch.io.export import LINK_FORMATS
+from dualmatch.io.naming import Naming
+from dualmatch.io.outputs import Outputs
+from dualmatch.io.relations import no_relations
+from dualmatch.io.run_file import RunFile, read_run_file
+from dualmatch.io.why import input_hashes
+
+_PATH = click.Path(path_type=Path)
 
 
 @click.command("align")
 @graphs_argument
-@out_option("Where to write the links: source, target, confidence; tab-separated, with a header.")
-@click.option(
-    "--seeds", "seeds_path", type=click.Path(path_type=Path), help="Known pairs: two columns of ids or names."
+@out_option(
+    "Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
+    ".sssom.tsv; - is standard output (TSV), and nothing else goes there."
 )
+@click.option(
+    "--output-format", type=click.Choice([*LINK_FORMATS]), help="Format of the links.  [default: by the output's name]"
+)
+@naming_options
+@click.option("--seeds", "seeds_path", type=_PATH, help="Known pairs: two columns of ids or names.")
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Keep the state of training in this file after every epoch; where it exists, training goes on from it.",
 )
-@side_options[0]
-@side_options[1]
+@click.option(
+    "--reasons", "with_reasons", is_flag=True, help="Add a column with the top three reasons of each link, in words."
+)
+@click.option(
+    "--relations",
+    "relations_path",
+    type=_PATH,
+    help="Also write which relations say the same: source, target, direction, score, support.",
+)
+@click.option(
+    "--config",
+    "config_path",
+    type=_PATH,
+    help="Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
+)
+@side_options
 @reading_options
 @model_options(Config)
+@json_option
 @force_option
-@quiet_option
+@talk_options
 def align_command(
     paths: tuple[Path, ...],
     output: Path,
+    output_format: str | None,
+    naming: Naming,
     seeds_path: Path | None,
     checkpoint: Path | None,
+    with_reasons: bool,
+    relations_path: Path | None,
+    config_path: Path | None,
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
+    json_path: str | None,
     force: bool,
     quiet: bool,
     **options: Any,
@@ -52,24 +92,66 @@ def align_command(
     A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf) or Wikidata's JSON, plain or .gz or .zst; - is
     standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
 
+    OUTPUT.config.toml is written beside the links: the options of the run, to be fed back with --config. With --method
+    evidence, OUTPUT.why.npz is too: dualmatch explain reads it.
+
     \b
     Examples:
       dualmatch align people.csv wikidata.json.gz -o links.tsv
       dualmatch align a.parquet b.ttl -o links.tsv --columns head=who,relation=what,tail=whom,begin=from,end=to
       dualmatch align data/yago-wiki20k -o links.tsv --seeds known_pairs.tsv
+      dualmatch align data/mine -o links.tsv --method evidence --max-fdr 0.01 --reasons --relations relations.tsv
+      dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
     """
-    config = Config.checked(**given(options))
+    run_file = RunFile() if config_path is None else read_run_file(config_path)
+    config = Config.checked(**{**run_file.options, **given(options)})
+    has_evidence = config.method == "evidence"
+    if with_reasons and not has_evidence:
+        raise InputError(f"--reasons: {no_evidence(config.method)}")
+    if relations_path is not None and not has_evidence:
+        raise InputError(no_relations(config.method))
     prepare_process(config)
-    check_writable(output, force)
-    refuse_own_input(output, (*paths, *source, *target))
-    asked = asked.with_rejected_beside(output, force)
+    asked = asked.over(run_file.reading).with_rejected_beside(output)
+    recipe = asked.recipe(paths, source, target)
+    explained = has_evidence and not recipe.uses_standard_input
+    outputs = Outputs(output, relations_path, explained, output_format, naming)
+    inputs = (*recipe.files, seeds_path, checkpoint, config_path)
+    outputs.check(inputs, force)
+    check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
+    json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
     with console.progress_shown(quiet) as progress:
         if progress is not None:
             progress("read", 0, 0, "")
-        data = asked.read(paths, source, target)
-        seeds = None if seeds_path is None else data.read_pairs(seeds_path)
-        alignment = align(data.source, data.target, seeds, config=config, progress=progress, checkpoint=checkpoint)
-        write_links(alignment.links(), output)
-    if not quiet:
-        console.say(f"{len(alignment.pairs):,} links written to {output}")
-        console.say(f"{len(alignment.unmatched):,} of {data.source.n_entities:,} source entities have no match")
+        sides = asked.read(recipe)
+        hashes = input_hashes(recipe) if explained else {}
+        seeds = None if seeds_path is None else sides.read_pairs(seeds_path)
+        alignment = align(sides.source, sides.target, seeds, config=config, progress=progress, checkpoint=checkpoint)
+        outputs.write(alignment, reasons(alignment) if with_reasons else None, recipe, hashes)
+    json_output.write(_summary(alignment, outputs))
+    if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
+        _summarise(alignment, outputs)
+
+
+def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
+    return {
+        "method": alignment.method,
+        "version": alignment.version,
+        "links": len(alignment.pairs),
+        "seeds": int(alignment.is_seed.sum()),
+        "without_match": len(alignment.unmatched),
+        "estimated_fdr": alignment.estimated_fdr,
+        "seconds": dict(alignment.seconds),
+        "files": [str(path) for path in outputs.paths],
+    }
+
+
+def _summarise(alignment: Alignment, outputs: Outputs) -> None:
+    console.say(f"{len(alignment.pairs):,} links written to {outputs.links}")
+    unmatched, sources = len(alignment.unmatched), alignment.source.n_entities
+    console.say(f"{unmatched:,} of {sources:,} source entities have no match")
+    if alignment.estimated_fdr is not None and (alignment.evidence is not None or alignment.config.max_fdr is not None):
+        console.say(
+            f"{percent(alignment.estimated_fdr)} of the links found are expected to be wrong, by their confidence"
+        )
+    if outputs.relations is not None:
+        console.say(f"relations written to {outputs.relations}")

@@ -24,10 +24,19 @@ STAGE_WORDS = {
 }
 
 
+_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+
+
 def set_up_logging(verbosity: int) -> None:
     """Warnings by default, everything with -v."""
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
+    level = _LEVELS[min(verbosity, 2)]
     logging.basicConfig(level=level, format="%(message)s", handlers=[LineHandler()], force=True)
+
+
+def tell_more(verbosity: int) -> None:
+    """Tell at least this much from here on."""
+    root = logging.getLogger()
+    root.setLevel(min(root.level, _LEVELS[min(verbosity, 2)]))
 
 
 def silence() -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import force_option, json_option
+from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.cli.reading import Asked, reading_options, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.config import Config, Method
@@ -29,16 +29,18 @@ from dualmatch.inspection import (
     quick_unit_seconds,
     time_overlap,
 )
+from dualmatch.io.atomic import check_outputs
 from dualmatch.io.read import Reading, read
+from dualmatch.io.sides import Recipe
 
 
 @click.command("inspect")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="FILE | FOLDER | SOURCE TARGET")
-@side_options[0]
-@side_options[1]
+@side_options
 @reading_options
 @json_option
 @force_option
+@talk_options
 def inspect_command(
     paths: tuple[Path, ...],
     source: tuple[Path, ...],
@@ -46,6 +48,7 @@ def inspect_command(
     asked: Asked,
     json_path: str | None,
     force: bool,
+    quiet: bool,
 ) -> None:
     """Say what was understood of one graph, or of the two that are to be aligned.
 
@@ -58,8 +61,10 @@ def inspect_command(
       dualmatch inspect people.csv wikidata.json.gz
       dualmatch inspect a.nt --json -
     """
-    json_output = JsonOutput.asked_for(json_path, force)
-    readings = _read(paths, source, target, asked.with_rejected_beside(None, force))
+    recipe = asked.recipe(paths, source, target)
+    check_outputs([asked.rejected], recipe.files, force)
+    json_output = JsonOutput.asked_for(json_path, force, (*recipe.files, asked.rejected))
+    readings = _read(recipe, asked)
     graphs = [reading.graph for reading in readings]
     inspections = [inspect_graph(graph) for graph in graphs]
     overlap = time_overlap(graphs[0], graphs[1]) if len(graphs) == 2 else None
@@ -73,7 +78,7 @@ def inspect_command(
             "rejected": sum(reading.rejections.total for reading in readings),
         }
     )
-    if json_output.to_stdout:
+    if quiet or json_output.to_stdout:
         return
     console.out.print(_graphs_table(inspections))
     for inspection in inspections:
@@ -83,17 +88,16 @@ def inspect_command(
         console.out.print(_overlap_table(overlap, estimates))
 
 
-def _read(
-    paths: tuple[Path, ...], source: tuple[Path, ...], target: tuple[Path, ...], asked: Asked
-) -> tuple[Reading, ...]:
+def _read(recipe: Recipe, asked: Asked) -> tuple[Reading, ...]:
     """One graph where one file is given, else two."""
-    if len(paths) == 1 and not os.path.isdir(paths[0]) and not target:
-        reading = read([paths[0], *source], asked.options[0])
+    paths = recipe.paths
+    if len(paths) == 1 and not os.path.isdir(paths[0]) and not recipe.target:
+        reading = read([*paths, *recipe.source], recipe.options[0])
         asked.tell(reading.notes, reading.rejections)
         return (reading,)
-    if not (paths or source or target):
+    if not (paths or recipe.source or recipe.target):
         raise InputError("no file given; give one to look at, or the two that are to be aligned")
-    return asked.read(paths, source, target).readings
+    return asked.read(recipe).readings
 
 
 def _estimates(source: TemporalGraph, target: TemporalGraph) -> list[Estimate]:

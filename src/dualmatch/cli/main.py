@@ -11,6 +11,7 @@ from dualmatch.cli.align import align_command
 from dualmatch.cli.benchmark import benchmark_command
 from dualmatch.cli.demo import demo_command
 from dualmatch.cli.evaluate import evaluate_command
+from dualmatch.cli.explain import explain_command
 from dualmatch.cli.inspect import inspect_command
 from dualmatch.cli.merge import merge_command
 from dualmatch.cli.simulate import simulate_command
@@ -34,6 +35,7 @@ def cli(verbose: int) -> None:
       dualmatch align people.csv wikidata.json.gz -o links.tsv
       dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
+      dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
 
     Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted.
@@ -44,9 +46,10 @@ def cli(verbose: int) -> None:
 for command in (
     inspect_command,
     align_command,
+    evaluate_command,
+    explain_command,
     merge_command,
     benchmark_command,
-    evaluate_command,
     simulate_command,
     demo_command,
 ):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,24 +11,30 @@ from typing import Any
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import Command
-from dualmatch.errors import InputError, OutputError
-from dualmatch.io.atomic import check_writable
+from dualmatch.cli.options import Command, given
+from dualmatch.errors import InputError
+from dualmatch.io.atomic import STANDARD_OUTPUT
 from dualmatch.io.columns import parse_columns
 from dualmatch.io.formats import FORMATS
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.predicates import TimePredicates
 from dualmatch.io.rejections import DEFAULT_LIMIT, Rejections
-from dualmatch.io.sides import Sides, read_sides
+from dualmatch.io.sides import Recipe, Sides
 
 _TWICE = "Given twice: the source's, then the target's."
 _PATH = click.Path(path_type=Path)
 
 graphs_argument = click.argument("paths", nargs=-1, type=_PATH, metavar="FOLDER | SOURCE TARGET")
-side_options = (
-    click.option("--source", type=_PATH, multiple=True, help="One more file of the source; may be repeated."),
-    click.option("--target", type=_PATH, multiple=True, help="One more file of the target; may be repeated."),
-)
+
+
+def side_options(command: Command) -> Command:
+    """--source and --target."""
+    for side in ("target", "source"):
+        words = f"One more file of the {side}; may be repeated."
+        command = click.option(f"--{side}", type=_PATH, multiple=True, help=words)(command)
+    return command
+
+
 _reading_options = (
     click.option(
         "--format",
@@ -70,16 +75,12 @@ _reading_options = (
     click.option(
         "--on-error",
         type=click.Choice(["stop", "skip"]),
-        default="stop",
-        show_default=True,
-        help="Refuse files with lines that cannot be used, or leave these lines out.",
+        help="Refuse files with lines that cannot be used, or leave these lines out.  [default: stop]",
     ),
     click.option(
         "--max-errors",
         type=click.IntRange(0),
-        default=DEFAULT_LIMIT,
-        show_default=True,
-        help="How many lines of a side may be left out.",
+        help=f"How many lines of a side may be left out.  [default: {DEFAULT_LIMIT}]",
     ),
     click.option("--rejected", type=_PATH, help="Where to write the lines that were left out, and why."),
 )
@@ -87,14 +88,36 @@ _reading_options = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What a call said about reading: one `ReadOptions` a side, and where rejected lines go."""
+    """What a call said about reading.
 
-    options: tuple[ReadOptions, ReadOptions]
+    Attributes
+    ----------
+    given:
+        For the source and the target: fields of `ReadOptions` that the call sets.
+    rejected:
+        Where rejected lines go.
+    base:
+        What holds where the call says nothing: defaults, or a run file's.
+    """
+
+    given: tuple[Mapping[str, Any], Mapping[str, Any]]
     rejected: Path | None
+    base: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
 
-    def read(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> Sides:
+    @property
+    def options(self) -> tuple[ReadOptions, ReadOptions]:
+        return replace(self.base[0], **self.given[0]), replace(self.base[1], **self.given[1])
+
+    def over(self, base: tuple[ReadOptions, ReadOptions]) -> Asked:
+        """What the call says over what a run file says."""
+        return replace(self, base=base)
+
+    def recipe(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> Recipe:
+        return Recipe(tuple(paths), self.options, tuple(source), tuple(target))
+
+    def read(self, recipe: Recipe) -> Sides:
         """Read both sides and say what was understood."""
-        sides = read_sides(paths, self.options, source, target)
+        sides = recipe.read()
         self.tell(sides.notes, sides.rejections)
         return sides
 
@@ -106,14 +129,11 @@ class Asked:
             rejections.write(self.rejected)
             console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}")
 
-    def with_rejected_beside(self, output: Path | None, force: bool) -> Asked:
+    def with_rejected_beside(self, output: Path) -> Asked:
         """Where nothing else is said, lines that are left out go beside the output, if it is a file."""
-        rejected = self.rejected
-        if rejected is None and output is not None and str(output) != "-" and self.options[0].on_error == "skip":
-            rejected = output.with_name(f"{output.name}.rejected.tsv")
-        if rejected is not None:
-            check_writable(rejected, force)
-        return replace(self, rejected=rejected)
+        if self.rejected is not None or output == STANDARD_OUTPUT or self.options[0].on_error != "skip":
+            return self
+        return replace(self, rejected=output.with_name(f"{output.name}.rejected.tsv"))
 
 
 def reading_options(command: Command) -> Command:
@@ -126,46 +146,38 @@ def reading_options(command: Command) -> Command:
         time_formats: Sequence[str],
         time_predicates: Sequence[str],
         namespaces: Sequence[str],
-        on_error: Any,
-        max_errors: int,
+        on_error: str | None,
+        max_errors: int | None,
         rejected: Path | None,
         **others: Any,
     ) -> Any:
-        common = ReadOptions(
-            time_predicates=_time_predicates(time_predicates),
-            namespaces=tuple(namespaces),
-            on_error=on_error,
-            max_errors=max_errors,
-        )
-        by_side = {
-            "format": _a_side(formats, "--format"),
-            "columns": _a_side([parse_columns(text) for text in columns], "--columns"),
-            "time_format": _a_side(time_formats, "--time-format"),
+        common = {
+            "time_predicates": _time_predicates(time_predicates) if time_predicates else None,
+            "namespaces": tuple(namespaces) or None,
+            "on_error": on_error,
+            "max_errors": max_errors,
         }
-        sides = [replace(common, **{name: values[side] for name, values in by_side.items()}) for side in (0, 1)]
-        return command(asked=Asked((sides[0], sides[1]), rejected), **others)
+        by_side = {
+            "format": a_side(formats, "--format"),
+            "columns": a_side([parse_columns(text) for text in columns], "--columns"),
+            "time_format": a_side(time_formats, "--time-format"),
+        }
+        source, target = ({**common, **{name: both[side] for name, both in by_side.items()}} for side in (0, 1))
+        return command(asked=Asked((given(source), given(target)), rejected), **others)
 
     for option in reversed(_reading_options):
         with_asked = option(with_asked)
     return with_asked
 
 
-def refuse_own_input(output: Path, inputs: Sequence[Path]) -> None:
-    """An output must not be one of the files it is made from."""
-    for path in inputs:
-        if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
-            raise OutputError(f"{output}: is an input too; write the output elsewhere")
-
-
-def _a_side(given: Sequence[Any], option: str) -> tuple[Any, Any]:
+def a_side(given: Sequence[Any], option: str) -> tuple[Any, Any]:
+    """The source's and the target's value of an option that may be given once for both, or once for each."""
     if len(given) > 2:
         raise InputError(f"{option} is given {len(given)} times; once for both sides, or once for each")
     return (given[0], given[-1]) if given else (None, None)
 
 
 def _time_predicates(given: Sequence[str]) -> TimePredicates:
-    if not given:
-        return TimePredicates()
     roles: dict[str, tuple[str, ...]] = {"begin": (), "end": (), "time": ()}
     for text in given:
         role, equals, iri = text.partition("=")

@@ -54,6 +54,30 @@ def _largest(group: Ids, value: Floats, size: int) -> Floats:
     return largest
 
 
+def decide(
+    confidence: Floats, own_threshold: float | None, min_confidence: float | None, max_fdr: float | None
+) -> NDArray[np.bool_]:
+    """Which pairs to give: all that hold what is asked.
+
+    Parameters
+    ----------
+    own_threshold:
+        The method's own: pairs above it are given where `min_confidence` is None. None: all.
+    min_confidence:
+        Least confidence.
+    max_fdr:
+        Largest expected share of wrong pairs (`within_fdr`).
+    """
+    chosen = np.ones(len(confidence), dtype=bool)
+    if min_confidence is not None:
+        chosen = confidence >= min_confidence
+    elif own_threshold is not None:
+        chosen = confidence > own_threshold
+    if max_fdr is not None:
+        chosen[chosen] = within_fdr(confidence[chosen], max_fdr)[0]
+    return chosen
+
+
 def within_fdr(confidence: Floats, max_fdr: float) -> tuple[NDArray[np.bool_], float]:
     """The largest set of most confident pairs whose expected share of wrong ones stays within `max_fdr`.
 

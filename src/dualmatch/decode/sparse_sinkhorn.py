@@ -44,6 +44,14 @@ class SparsePlan:
         """The same Sinkhorn on some rows and columns of the candidates alone."""
         return sparse_sinkhorn(sparse.csr_array(self.similarity[rows][:, columns]), self.sharpness, self.iterations)
 
+    def by_row(self) -> sparse.csr_array:
+        """Entries of the kernel divided by their row's sum: what each row chooses if columns may be taken twice."""
+        kernel = np.exp(self.sharpness * np.maximum(self.similarity.data, 0.0))
+        counts = np.diff(self.similarity.indptr)
+        row = np.repeat(np.arange(self.shape[0]), counts)
+        sums = np.bincount(row, kernel, minlength=self.shape[0]) + (self.shape[1] - counts)
+        return sparse.csr_array((kernel / sums[row], self.similarity.indices, self.similarity.indptr), shape=self.shape)
+
     def best(self) -> Best:
         """The best candidate of each row and column (the first of equals); value 0 where there is none."""
         column, value = _row_best(self.entries)

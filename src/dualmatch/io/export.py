@@ -1,44 +1,42 @@
-"""Links out: CSV, Parquet, JSON lines, owl:sameAs triples and SSSOM, to a file or to standard output."""
+"""Links out: TSV, CSV, Parquet, JSON lines, owl:sameAs triples and SSSOM, to a file or to standard output."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import polars as pl
 
-from dualmatch.errors import InputError, OutputError
-from dualmatch.io.atomic import replacing
+from dualmatch.alignment import Alignment
+from dualmatch.errors import InputError
+from dualmatch.io.atomic import open_output
+from dualmatch.io.link_table import check_links, link_table
 from dualmatch.io.naming import Naming
-from dualmatch.io.rows import LinkRow
 from dualmatch.io.sssom import write_sssom
+from dualmatch.io.tables import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
 
-Writer = Callable[[Sequence[LinkRow], BinaryIO, Naming], None]
+Writer = Callable[[pl.DataFrame, BinaryIO, Naming], None]
 
-STANDARD_OUTPUT: Final = Path("-")
 SAME_AS: Final = "http://www.w3.org/2002/07/owl#sameAs"
-_COLUMNS: Final = {"source": pl.String, "target": pl.String, "confidence": pl.Float64, "method": pl.String}
-_DECIMALS: Final = 6
 
 
-def export_links(
-    rows: Iterable[tuple[str, str | None, float | None, str]],
+def write_alignment(
+    alignment: Alignment,
     path: str | Path,
+    reasons: Sequence[str] | None = None,
     format: str | None = None,
     naming: Naming | None = None,
 ) -> None:
-    """Write links.
+    """Write an alignment: a row for each source entity, by the names users know.
 
     Parameters
     ----------
-    rows:
-        (source, target, confidence, method); target and confidence are None where a source entity has no match.
     path:
         A file, which is there whole or not at all, or ``-`` for standard output.
+    reasons:
+        One text for each source row of the alignment, for formats with a column for it.
     format:
         One of `LINK_FORMATS`; by the extension where None.
     naming:
@@ -49,101 +47,70 @@ def export_links(
     InputError, OutputError
         Where the format is not told, a name does not fit it, or the file cannot be written.
     """
-    path = Path(path)
-    write = LINK_FORMATS[link_format(path, format)]
-    links = [LinkRow(*row) for row in rows]
-    with _out(path) as file:
-        write(links, file, naming or Naming())
+    write_links(link_table(alignment, reasons), Path(path), format, naming)
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write any table as TSV, CSV or Parquet, by extension; ``-`` is standard output, as TSV."""
-    check_table_name(path)
-    with _out(path) as file:
-        {".csv": _csv, ".parquet": _parquet}.get(path.suffix.lower(), _tsv)(table, file)
-
-
-def check_table_name(path: Path) -> None:
-    """Refuse a name that does not tell a table's format."""
-    if path != STANDARD_OUTPUT and path.suffix.lower() not in (".tsv", ".csv", ".parquet"):
-        raise OutputError(f"{path}: its name does not tell its format; end it with .tsv, .csv or .parquet")
-
-
-@contextmanager
-def _out(path: Path) -> Iterator[BinaryIO]:
-    """A file that is there whole or not at all, or standard output."""
-    if path == STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        yield file
+def write_links(table: pl.DataFrame, path: Path, format: str | None = None, naming: Naming | None = None) -> None:
+    """Write a table of links (`dualmatch.io.link_table`), as `write_alignment` does."""
+    format = link_format(path, format)
+    check_links(table, path)
+    check_table(table, path, format)
+    with open_output(path) as file:
+        LINK_FORMATS[format](table, file, naming or Naming())
 
 
 def link_format(path: Path, asked: str | None = None) -> str:
-    """The format a file of links has: the one asked for, or by its extension.
+    """The format a file of links has: the one asked for, or by its extension; TSV where it has none.
 
     >>> link_format(Path("links.sssom.tsv"))
     'sssom'
     """
-    if asked is not None:
-        if asked not in LINK_FORMATS:
-            raise InputError(f"no format of links is called {asked!r}; there are {', '.join(LINK_FORMATS)}")
-        return asked
-    for extension, format in _EXTENSIONS.items():
-        if path.name.lower().endswith(extension):
-            return format
-    raise OutputError(f"{path}: its name does not tell its format; end it with one of {', '.join(_EXTENSIONS)}")
+    if asked is None:
+        return format_by_name(path, LINK_EXTENSIONS)
+    if asked not in LINK_FORMATS:
+        raise InputError(f"no format of links is called {asked!r}; there are {', '.join(LINK_FORMATS)}")
+    return asked
 
 
-def _tsv(table: pl.DataFrame, out: BinaryIO) -> None:
-    """Names are written as they are, quotes and all; what would tear a line is refused."""
-    for column in table.select(pl.col(pl.String)):
-        torn = column.filter(column.str.contains(r"[\t\n\r]"))
-        if len(torn):
-            raise OutputError(f"the name {torn[0]!r} holds a tab or line break, which TSV cannot carry; write CSV")
-    table.write_csv(out, separator="\t", quote_style="never", float_precision=_DECIMALS)
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """Runners-up as JSON text, for tables that hold no lists."""
+    if "runners_up" not in table.columns:
+        return table
+    texts = [
+        json.dumps(_pairs(listed), ensure_ascii=False, separators=(",", ":"))
+        for listed in table["runners_up"].to_list()
+    ]
+    return table.with_columns(pl.Series("runners_up", texts, dtype=pl.String))
 
 
-def _csv(table: pl.DataFrame, out: BinaryIO) -> None:
-    table.write_csv(out, float_precision=_DECIMALS)
+def _pairs(runners_up: list[dict[str, Any]]) -> list[list[Any]]:
+    return [[each["target"], each["probability"]] for each in runners_up]
 
 
-def _parquet(table: pl.DataFrame, out: BinaryIO) -> None:
-    table.write_parquet(out)
+def _write_json_lines(table: pl.DataFrame, out: BinaryIO, _: Naming) -> None:
+    for row in table.with_columns(pl.col("confidence").round(DECIMALS)).iter_rows(named=True):
+        if "runners_up" in row:
+            row["runners_up"] = _pairs(row["runners_up"])
+        out.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
 
 
-def _of_table(write: Callable[[pl.DataFrame, BinaryIO], None]) -> Writer:
-    return lambda rows, out, _: write(pl.DataFrame(rows, schema=_COLUMNS, orient="row"), out)
-
-
-def _write_json_lines(rows: Sequence[LinkRow], out: BinaryIO, _: Naming) -> None:
-    for row in rows:
-        fields = {**row._asdict(), "confidence": None if row.confidence is None else round(row.confidence, _DECIMALS)}
-        out.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
-
-
-def _write_same_as(rows: Sequence[LinkRow], out: BinaryIO, naming: Naming) -> None:
+def _write_same_as(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
     """Entities without a match are left out: there is nothing to say of them in triples."""
-    for row in rows:
-        if row.target is not None:
-            source, target = naming.iri(row.source, "source"), naming.iri(row.target, "target")
-            out.write(f"<{source}> <{SAME_AS}> <{target}> .\n".encode())
+    for source, target in table.drop_nulls("target").select("source", "target").iter_rows():
+        out.write(f"<{naming.iri(source, 'source')}> <{SAME_AS}> <{naming.iri(target, 'target')}> .\n".encode())
 
 
 LINK_FORMATS: Final[dict[str, Writer]] = {
-    "tsv": _of_table(_tsv),
-    "csv": _of_table(_csv),
-    "parquet": _of_table(_parquet),
+    "tsv": lambda table, out, _: TABLE_WRITERS["tsv"](_flat(table), out),
+    "csv": lambda table, out, _: TABLE_WRITERS["csv"](_flat(table), out),
+    "parquet": lambda table, out, _: TABLE_WRITERS["parquet"](table, out),
     "jsonl": _write_json_lines,
     "sameas": _write_same_as,
     "sssom": write_sssom,
 }
-_EXTENSIONS: Final = {
+LINK_EXTENSIONS: Final = {
     ".sssom.tsv": "sssom",
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".parquet": "parquet",
+    **TABLE_EXTENSIONS,
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".nt": "sameas",

@@ -6,8 +6,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 import polars as pl
+from pydantic import ConfigDict, TypeAdapter
 
 from dualmatch.errors import InputError
 from dualmatch.io.clock import Clock
@@ -52,9 +54,25 @@ class ReadOptions:
     on_error: OnError = "stop"
     max_errors: int = DEFAULT_LIMIT
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise InputError(f"on_error {self.on_error!r}: write 'stop' or 'skip'")
+
+    def as_dict(self) -> dict[str, Any]:
+        """What differs from the defaults, as plain data.
+
+        >>> ReadOptions(format="csv", labels=Path("names.tsv")).as_dict()
+        {'format': 'csv', 'labels': 'names.tsv'}
+        """
+        data: dict[str, Any] = TypeAdapter(ReadOptions).dump_python(self, mode="json", exclude_defaults=True)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: object) -> ReadOptions:
+        """The options that `as_dict` gave; a `pydantic.ValidationError` where they are none."""
+        return TypeAdapter(cls).validate_python(data)
 
 
 class Intake:

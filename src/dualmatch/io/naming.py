@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from dualmatch.errors import InputError, OutputError
 
@@ -69,6 +69,15 @@ class Naming:
         """The IRI of an entity."""
         return name if is_iri(name) else self.prefixes[self._prefix(side)] + quote(name, safe="")
 
+    def name(self, iri: str, side: Side) -> str:
+        """The entity an IRI of `iri` stands for.
+
+        >>> Naming().name("urn:dualmatch:source:Ada%20Lovelace", "source")
+        'Ada Lovelace'
+        """
+        start = self.prefixes[self._prefix(side)]
+        return unquote(iri.removeprefix(start)) if iri.startswith(start) else iri
+
     def curie(self, name: str, side: Side) -> str:
         """The CURIE of an entity.
 
@@ -101,7 +110,7 @@ def is_iri(name: str) -> bool:
     return name.startswith(_IRI_SCHEMES) and _IRI.match(name) is not None
 
 
-def parse_prefixes(given: tuple[str, ...]) -> dict[str, str]:
+def parse_prefixes(given: Iterable[str]) -> dict[str, str]:
     """Read ``NAME=IRI`` of a command line."""
     prefixes = {}
     for text in given:

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
 from dualmatch.errors import InputError
-from dualmatch.graph.literals import Literals
-from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.intake import Intake, ReadOptions
 from dualmatch.io.lines import read_fields
 from dualmatch.io.opening import opened
-from dualmatch.io.read import Reading
+from dualmatch.io.read import Reading, literals_of
 from dualmatch.io.table import table_rows
 
 COLUMNS: Final = {3: {}, 4: {"time": "4"}, 5: {"begin": "4", "end": "5"}}
@@ -34,15 +34,16 @@ def read_openea(folder: Path, side: str, options: ReadOptions) -> Reading:
             intake.facts.add(rows)
     intake.rejections.end_of_file()
     graph = intake.facts.graph(str(path))
-    return Reading(graph, _literals(folder, side, options, graph), intake.rejections, tuple(intake.notes))
+    literals = literals_of(graph, _attributes(folder, side) if options.literals else (), options)
+    return Reading(graph, literals, intake.rejections, tuple(intake.notes))
 
 
-def _literals(folder: Path, side: str, options: ReadOptions, graph: TemporalGraph) -> Literals | None:
+def _attributes(folder: Path, side: str) -> list[pl.DataFrame]:
     path = folder / f"attr_triples_{side}"
-    if not options.literals or not path.exists():
-        return None
+    if not path.exists():
+        return []
     table = read_fields(path, ("entity", "attribute", "value"), 3, "an attribute")
-    return Literals.of(table.select("entity", "attribute", "value"), graph)
+    return [table.select("entity", "attribute", "value")]
 
 
 def _time_columns(path: Path) -> dict[str, str]:

@@ -113,14 +113,19 @@ def read(sources: Sequence[Source], options: ReadOptions, name: str | None = Non
     names = [_take_in(source, intake) for source in sources]
     graph = intake.facts.graph(name or names[0])
     logger.info("read %r", graph)
-    literals = None
-    if options.literals or options.labels is not None:
-        tables = intake.literal_tables + ([] if options.labels is None else [_labels(options.labels)])
-        empty = pl.DataFrame(schema={"entity": pl.String, "attribute": pl.String, "value": pl.String})
-        literals = Literals.of(pl.concat([empty, *tables]), graph)
+    literals = literals_of(graph, intake.literal_tables, options)
     if intake.rejections.total:
         logger.warning("%s: %d lines were left out", graph.name, intake.rejections.total)
     return Reading(graph, literals, intake.rejections, tuple(intake.notes))
+
+
+def literals_of(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: ReadOptions) -> Literals | None:
+    """What files and the file of labels say of a graph's entities; None where it was not asked for."""
+    if not options.literals and options.labels is None:
+        return None
+    labels = [] if options.labels is None else [_labels(options.labels)]
+    empty = pl.DataFrame(schema=dict.fromkeys(("entity", "attribute", "value"), pl.String))
+    return Literals.of(pl.concat([empty, *tables, *labels]), graph)
 
 
 def _take_in(source: Source, intake: Intake) -> str:

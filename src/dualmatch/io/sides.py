@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
@@ -14,7 +14,7 @@ from dualmatch.io.folder import BenchmarkFolder, Pairs, read_folder, read_pairs_
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.openea import is_openea, read_openea
 from dualmatch.io.opening import STANDARD_INPUT
-from dualmatch.io.read import Reading, read
+from dualmatch.io.read import Reading, literals_of, read
 from dualmatch.io.rejections import Rejections
 
 FOLDER_FILES: Final = ("triples_1", "triples_2", "ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id")
@@ -27,14 +27,11 @@ class Sides:
 
     Attributes
     ----------
-    files:
-        What was read, for hashes and to keep outputs off it; standard input is not among them.
     folder:
         The benchmark folder both graphs come from, if they do.
     """
 
     readings: tuple[Reading, Reading]
-    files: tuple[Path, ...]
     folder: BenchmarkFolder | None = None
 
     @property
@@ -66,13 +63,9 @@ class Sides:
         return read_pairs_by_name(path, self.source, self.target)
 
 
-def read_sides(
-    paths: Sequence[Path],
-    options: tuple[ReadOptions, ReadOptions],
-    source: Sequence[Path] = (),
-    target: Sequence[Path] = (),
-) -> Sides:
-    """Read what is to be aligned.
+@dataclass(frozen=True)
+class Recipe:
+    """What is to be aligned and how to read it: enough to read it again.
 
     Parameters
     ----------
@@ -83,39 +76,80 @@ def read_sides(
     source, target:
         More files of a side.
     """
-    if len(paths) == 1 and not source and not target:
-        return _from_folder(paths[0], options)
-    if len(paths) > 2 or len(paths) == 1:
-        raise InputError(
-            f"{len(paths)} files given; give one folder of two graphs, or SOURCE and TARGET (more files of a side with "
-            "--source FILE and --target FILE)"
-        )
-    sides = [*paths[:1], *source], [*paths[1:], *target]
-    for side, files in zip(("source", "target"), sides, strict=True):
-        if not files:
-            raise InputError(f"no {side} given; give SOURCE and TARGET, or --source FILE and --target FILE")
-    _refuse_sharing(*sides)
-    read_from = tuple(path for path in (*sides[0], *sides[1]) if path != STANDARD_INPUT)
-    return Sides((read(sides[0], options[0]), read(sides[1], options[1])), read_from)
+
+    paths: tuple[Path, ...]
+    options: tuple[ReadOptions, ReadOptions]
+    source: tuple[Path, ...] = ()
+    target: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is read or would be if it were there, in the order it was given; standard input is not among them."""
+        labels = tuple(options.labels for options in self.options if options.labels is not None)
+        if self.is_folder:
+            names = OPENEA_FILES if is_openea(self.paths[0]) else FOLDER_FILES
+            return (*(self.paths[0] / name for name in names), *labels)
+        given = (*self.paths[:1], *self.source, *self.paths[1:], *self.target)
+        return tuple(path for path in (*given, *labels) if path != STANDARD_INPUT)
+
+    @property
+    def uses_standard_input(self) -> bool:
+        return STANDARD_INPUT in (*self.paths, *self.source, *self.target)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether one folder holds both graphs."""
+        return len(self.paths) == 1 and not self.source and not self.target
+
+    def read(self) -> Sides:
+        """Read both graphs."""
+        if self.is_folder:
+            return _from_folder(self.paths[0], self.options)
+        if len(self.paths) not in (0, 2):
+            raise InputError(
+                f"{len(self.paths)} files given; give one folder of two graphs, or SOURCE and TARGET (more files of a "
+                "side with --source FILE and --target FILE)"
+            )
+        sides = (*self.paths[:1], *self.source), (*self.paths[1:], *self.target)
+        for side, files in zip(("source", "target"), sides, strict=True):
+            if not files:
+                raise InputError(f"no {side} given; give SOURCE and TARGET, or --source FILE and --target FILE")
+        if all(STANDARD_INPUT in files for files in sides):
+            raise InputError("standard input can be read once only; give one side as a file")
+        return Sides((read(sides[0], self.options[0]), read(sides[1], self.options[1])))
+
+    def moved(self, to: Callable[[Path], Path]) -> Recipe:
+        """The same with every path changed."""
+        options = [each if each.labels is None else replace(each, labels=to(each.labels)) for each in self.options]
+        paths, source, target = (tuple(map(to, part)) for part in (self.paths, self.source, self.target))
+        return Recipe(paths, (options[0], options[1]), source, target)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with whole paths."""
+        whole = self.moved(lambda path: path.resolve())
+        return {
+            "paths": [str(path) for path in whole.paths],
+            "source": [str(path) for path in whole.source],
+            "target": [str(path) for path in whole.target],
+            "options": [options.as_dict() for options in whole.options],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """What `as_dict` gave; a ValueError, KeyError or TypeError where it is none."""
+        paths, source, target = (tuple(Path(text) for text in data[name]) for name in ("paths", "source", "target"))
+        first, second = (ReadOptions.from_dict(options) for options in data["options"])
+        return cls(paths, (first, second), source, target)
 
 
 def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
     if os.path.isfile(path) or path == STANDARD_INPUT:
         raise InputError(f"{path}: is one file; give two, SOURCE and TARGET, or a folder that holds two graphs")
     if is_openea(path):
-        return Sides(
-            (read_openea(path, "1", options[0]), read_openea(path, "2", options[1])), _there(path, OPENEA_FILES)
-        )
+        return Sides((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
     folder = read_folder(path).sorted_by_name()
-    nothing = Rejections(options[0].on_error)
-    readings = Reading(folder.source, None, nothing, ()), Reading(folder.target, None, nothing, ())
-    return Sides(readings, _there(path, FOLDER_FILES), folder)
-
-
-def _there(folder: Path, names: Sequence[str]) -> tuple[Path, ...]:
-    return tuple(folder / name for name in names if os.path.isfile(folder / name))
-
-
-def _refuse_sharing(source: Sequence[Path], target: Sequence[Path]) -> None:
-    if STANDARD_INPUT in source and STANDARD_INPUT in target:
-        raise InputError("standard input can be read once only; give one side as a file")
+    source, target = (
+        Reading(graph, literals_of(graph, (), each), Rejections(each.on_error), ())
+        for graph, each in zip((folder.source, folder.target), options, strict=True)
+    )
+    return Sides((source, target), folder)

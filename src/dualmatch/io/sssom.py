@@ -10,11 +10,13 @@ import io
 import json
 import re
 import uuid
-from collections.abc import Iterable, Sequence
-from typing import BinaryIO, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, BinaryIO, Final
+
+import polars as pl
 
 from dualmatch.io.naming import BUILT_IN, Naming, is_iri
-from dualmatch.io.rows import LinkRow
+from dualmatch.io.tables import DECIMALS
 from dualmatch.version import __version__
 
 NO_TERM: Final = "sssom:NoTermFound"
@@ -23,9 +25,9 @@ UNSPECIFIED_LICENSE: Final = "https://w3id.org/sssom/license/unspecified"
 _PLAIN_YAML: Final = re.compile(r"[A-Za-z0-9/][A-Za-z0-9 ./:_-]*\Z")
 
 
-def write_sssom(rows: Sequence[LinkRow], out: BinaryIO, naming: Naming) -> None:
-    """Write links; an entity without a match maps to ``sssom:NoTermFound``."""
-    mappings = [_mapping(row, naming) for row in rows]
+def write_sssom(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
+    """Write links; an entity without a match maps to ``sssom:NoTermFound``, with the confidence that it has none."""
+    mappings = [_mapping(row, naming) for row in table.iter_rows(named=True)]
     columns = [
         name for name in (mappings[0] if mappings else _EMPTY) if any(m[name] for m in mappings) or name in _CORE
     ]
@@ -41,18 +43,19 @@ _CORE: Final = ("subject_id", "predicate_id", "object_id", "mapping_justificatio
 _EMPTY: Final = dict.fromkeys(_CORE, "")
 
 
-def _mapping(row: LinkRow, naming: Naming) -> dict[str, str]:
+def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
     """A mapping's slots, in the order of the specification."""
-    no_match = row.target is None
+    source, target, confidence, method = (row[name] for name in ("source", "target", "confidence", "method"))
+    said = [f"method {method}" if method else "", row.get("reasons") or ""]
     return {
-        "subject_id": naming.curie(row.source, "source"),
-        "subject_label": "" if is_iri(row.source) else row.source,
+        "subject_id": naming.curie(source, "source"),
+        "subject_label": "" if is_iri(source) else source,
         "predicate_id": PREDICATE,
-        "object_id": NO_TERM if row.target is None else naming.curie(row.target, "target"),
-        "object_label": "" if row.target is None or is_iri(row.target) else row.target,
-        "mapping_justification": "semapv:UnspecifiedMatching" if row.method == "seed" else "semapv:StructuralMatching",
-        "confidence": "" if no_match or row.confidence is None else f"{row.confidence:.6f}",
-        "comment": f"method {row.method}" if row.method else "",
+        "object_id": NO_TERM if target is None else naming.curie(target, "target"),
+        "object_label": "" if target is None or is_iri(target) else target,
+        "mapping_justification": "semapv:UnspecifiedMatching" if method == "seed" else "semapv:StructuralMatching",
+        "confidence": "" if confidence is None else f"{confidence:.{DECIMALS}f}",
+        "comment": "; ".join(text for text in said if text),
     }
 
 
@@ -74,3 +77,20 @@ def _metadata(mappings: Iterable[dict[str, str]], naming: Naming, body: str) -> 
 def _yaml(text: str) -> str:
     """A scalar in plain style where that is safe, else in double quotes (JSON is YAML)."""
     return text if _PLAIN_YAML.match(text) and ": " not in text and not text.endswith(":") else json.dumps(text)
+
+
+def curie_map(metadata: Iterable[str]) -> dict[str, str]:
+    """The prefixes that the ``#`` lines above a table declare.
+
+    >>> curie_map(["#curie_map:", "#  wd: http://www.wikidata.org/entity/", "#license: none"])
+    {'wd': 'http://www.wikidata.org/entity/'}
+    """
+    prefixes: dict[str, str] = {}
+    inside = False
+    for line in metadata:
+        text = line.removeprefix("#").rstrip()
+        inside = text.startswith("curie_map:") or (inside and text.startswith(" "))
+        name, colon, iri = text.strip().partition(": ")
+        if inside and colon:
+            prefixes[name.strip("\"'")] = iri.strip().strip("\"'")
+    return prefixes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
@@ -10,10 +12,11 @@ from dualmatch.encode.evidence.tokens import Tokens
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
 _GRID = float(2**20)
+PRODUCTS_PER_ENTITY: Final = 5000
 
 
 def find_candidates(
-    tokens: Tokens, n_candidates: int = 50, products_per_entity: int = 5000, n_threads: int = 2
+    tokens: Tokens, n_candidates: int = 20, products_per_entity: int = PRODUCTS_PER_ENTITY, n_threads: int = 2
 ) -> sp.csr_matrix:
     """Smoothed cosine of the best candidates, by row and by column.
 
@@ -30,10 +33,7 @@ def find_candidates(
     -------
     (n_source, n_target) csr float32, the union of the best of each row and the best of each column.
     """
-    affordable = _affordable(tokens.cost, products_per_entity * (tokens.source.shape[0] + tokens.target.shape[0]))
-    source, target = (_smoothed(matrix, tokens.smoothing) for matrix in (tokens.source, tokens.target))
-    if len(affordable) < len(tokens.cost):
-        source, target = source[:, affordable], target[:, affordable]
+    source, target = scored_tokens(tokens, products_per_entity)
     by_row = sp_matmul_topn(source, target.T.tocsr(), top_n=n_candidates, threshold=0.0, n_threads=n_threads)
     by_column = sp_matmul_topn(target, source.T.tocsr(), top_n=n_candidates, threshold=0.0, n_threads=n_threads)
     found = by_row.maximum(by_column.T.tocsr()).tocsr()
@@ -41,6 +41,26 @@ def find_candidates(
     found.eliminate_zeros()
     found.sort_indices()
     return found
+
+
+def scored_tokens(
+    tokens: Tokens, products_per_entity: int = PRODUCTS_PER_ENTITY
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """The matrices whose product source · targetᵀ is the similarity; columns as in `tokens`, hubs left empty."""
+    affordable = _affordable(tokens.cost, products_per_entity * (tokens.source.shape[0] + tokens.target.shape[0]))
+    source, target = (_smoothed(matrix, tokens.smoothing) for matrix in (tokens.source, tokens.target))
+    if len(affordable) < len(tokens.cost):
+        source, target = (_only_columns(matrix, affordable) for matrix in (source, target))
+    return source, target
+
+
+def _only_columns(matrix: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
+    """The matrix with nothing outside some columns, their numbers kept."""
+    kept = np.zeros(matrix.shape[1], dtype=bool)
+    kept[columns] = True
+    inside = kept[matrix.indices]
+    indptr = np.concatenate([[0], np.cumsum(inside)])[matrix.indptr].astype(matrix.indptr.dtype)
+    return sp.csr_matrix((matrix.data[inside], matrix.indices[inside], indptr), shape=matrix.shape)
 
 
 def _affordable(cost: np.ndarray, budget: float) -> np.ndarray:
@@ -52,8 +72,18 @@ def _affordable(cost: np.ndarray, budget: float) -> np.ndarray:
     return np.flatnonzero(cost < ordered[within])
 
 
+def known_weight(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+    """|x|² + λ of each entity: how much is known of it. Similarity divides by its root."""
+    return _weight(tokens.source, tokens.smoothing), _weight(tokens.target, tokens.smoothing)
+
+
+def _weight(matrix: sp.csr_matrix, smoothing: float) -> np.ndarray:
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    squared = np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0])
+    return squared + max(smoothing, 1e-9)
+
+
 def _smoothed(matrix: sp.csr_matrix, smoothing: float) -> sp.csr_matrix:
-    squared = np.asarray(matrix.multiply(matrix).sum(axis=1), dtype=np.float64).ravel()
-    factor = 1.0 / np.sqrt(squared + max(smoothing, 1e-9))
+    factor = 1.0 / np.sqrt(_weight(matrix, smoothing))
     values = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
     return sp.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -1,8 +1,9 @@
 """Context: similarity of entities by what stands one and two hops away, for those that facts alone do not settle.
 
-Aligned pairs are anchors with random vectors; an entity's vector is what its neighbours, and their neighbours,
-point to. The product over the open entities only is dense but small, and exact: vectors are rounded to integers
-whose dot products float32 holds without error, so that neither block size nor thread count can change a bit.
+An entity's context is what its neighbours' facts say, and their neighbours'. The tokens of a round are folded into few
+dimensions and carried along the edges. The product over the open entities only is dense but small, and exact: vectors
+are rounded to integers whose dot products float32 holds without error, so that neither block size nor thread count
+can change a bit.
 """
 
 from __future__ import annotations
@@ -12,28 +13,39 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.encode.evidence.sides import FactSides, Ids
+from dualmatch.graph.hashing import mixed
 
 Vectors = NDArray[np.float32]
 
 _DIMENSIONS = 128
+_PLACES = 4  # dimensions that a token is folded into
 # |x| ≤ 2¹¹ bounds every partial sum of a dot product by 2²², and float32 counts exactly up to 2²⁴.
 _UNIT = 2048.0
 # Three standard deviations of the dot product of unrelated random unit vectors.
-_NOISE = 3.0 / np.sqrt(_DIMENSIONS)
+_NOISE = 3.0 / np.sqrt(2 * _DIMENSIONS)
 
 
-def context_vectors(source: FactSides, target: FactSides, anchors: Ids, seed: int = 0) -> tuple[Vectors, Vectors]:
+def context_vectors(
+    source: FactSides, target: FactSides, tokens: tuple[sp.csr_matrix, sp.csr_matrix]
+) -> tuple[Vectors, Vectors]:
     """One integer-valued vector of length ≤ 2048 for each entity: mean of its one-hop and two-hop context.
 
     Parameters
     ----------
-    anchors: (n, 2) int64
-        Aligned pairs.
+    tokens:
+        Entity × token matrices of both graphs, rows of comparable length.
     """
-    size = max(source.n_entities, target.n_entities)
-    table = np.random.default_rng(seed).standard_normal((size, _DIMENSIONS), dtype=np.float32)
-    points = _unit(table[anchors[:, 0]] + table[anchors[:, 1]])  # a sum: swapping the graphs changes nothing
-    return _propagate(source, anchors[:, 0], points), _propagate(target, anchors[:, 1], points)
+    fold = _fold(tokens[0].shape[1])
+    return _propagate(source, tokens[0], fold), _propagate(target, tokens[1], fold)
+
+
+def _fold(n_tokens: int) -> sp.csr_matrix:
+    """(n_tokens, _DIMENSIONS): a token in a few dimensions with random signs, dot products the same on average."""
+    draw = mixed(np.arange(n_tokens * _PLACES))
+    place = (draw % np.uint64(_DIMENSIONS)).astype(np.int64)
+    sign = np.where(draw >> np.uint64(63), np.float32(1), np.float32(-1)) / np.float32(np.sqrt(_PLACES))
+    start = np.arange(0, n_tokens * _PLACES + 1, _PLACES)
+    return sp.csr_matrix((sign, place, start), shape=(n_tokens, _DIMENSIONS))
 
 
 def context_candidates(
@@ -62,11 +74,10 @@ def context_of(source: Vectors, target: Vectors, pairs: sp.coo_matrix, block: in
     return cosine / np.float32(_UNIT * _UNIT)
 
 
-def _propagate(sides: FactSides, members: Ids, points: Vectors) -> Vectors:
+def _propagate(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix) -> Vectors:
     adjacency = _adjacency(sides)
-    anchors = np.zeros((sides.n_entities, _DIMENSIONS), dtype=np.float32)
-    anchors[members] = points
-    one_hop = _unit(adjacency @ anchors)
+    own = np.asarray((tokens @ fold).todense(), dtype=np.float32)
+    one_hop = _unit(adjacency @ own)
     two_hops = _unit(adjacency @ one_hop)
     return np.rint(np.concatenate([one_hop, two_hops], axis=1) * np.float32(_UNIT / np.sqrt(2.0)))
 

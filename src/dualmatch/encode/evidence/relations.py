@@ -28,11 +28,25 @@ class RelationAlignment:
         Smoothed cosine of co-occurrence on aligned entity pairs. Column or row n_relations + r is r read backwards.
     source_class, target_class: (n_directed,) int64
         Relations of one class are taken to say the same. A class holds relations linked through best partners.
+    support: csr of the pattern of `similarity`
+        How many aligned entity pairs both relations connect.
     """
 
     similarity: sp.csr_matrix
     source_class: Ids
     target_class: Ids
+    support: sp.csr_matrix
+
+    def links(self) -> tuple[Ids, Ids, Floats, Ids]:
+        """The links behind the classes: source and target relation (directed), score, support.
+
+        A link and its mirror image, both relations read backwards, are one: the source relation is read forwards.
+        """
+        entries = self.similarity.tocoo()
+        kept = _are_links(entries) & (entries.row < self.similarity.shape[0] // 2)
+        row, column = entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64)
+        support = np.asarray(self.support[row, column], dtype=np.int64).ravel()
+        return row, column, entries.data[kept], support
 
 
 def align_relations(source: FactSides, target: FactSides, pairs: Ids) -> RelationAlignment:
@@ -52,7 +66,7 @@ def align_relations(source: FactSides, target: FactSides, pairs: Ids) -> Relatio
     count_left, count_right = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (left, right))
     cosine = together.data / (np.sqrt(count_left[together.row] * count_right[together.col]) + _PSEUDO_COUNT)
     similarity = sp.csr_matrix((cosine, (together.row, together.col)), shape=(n_source, n_target))
-    return RelationAlignment(similarity, *_classes(similarity))
+    return RelationAlignment(similarity, *_classes(similarity), support=together.tocsr())
 
 
 def _edges(sides: FactSides, members: Ids) -> tuple[Ids, Ids]:
@@ -75,15 +89,20 @@ def _classes(similarity: sp.csr_matrix) -> tuple[Ids, Ids]:
     """Components of the graph that links each relation, of either side, to its best partner."""
     n_source, n_target = similarity.shape
     entries = similarity.tocoo()
-    best_row = np.zeros(n_source)
-    best_column = np.zeros(n_target)
-    np.maximum.at(best_row, entries.row, entries.data)
-    np.maximum.at(best_column, entries.col, entries.data)
-    best = (entries.data >= best_row[entries.row]) | (entries.data >= best_column[entries.col])
-    linked = best & (entries.data > _LEAST_COSINE)
+    linked = _are_links(entries)
     links = sp.coo_matrix(
         (np.ones(int(linked.sum())), (entries.row[linked], n_source + entries.col[linked])),
         shape=(n_source + n_target, n_source + n_target),
     )
     component = connected_components(links, directed=False)[1].astype(np.int64)
     return component[:n_source], component[n_source:]
+
+
+def _are_links(entries: sp.coo_matrix) -> NDArray[np.bool_]:
+    """Which entries are the best of their row or of their column, and high enough to mean something."""
+    best_row, best_column = np.zeros(entries.shape[0]), np.zeros(entries.shape[1])
+    np.maximum.at(best_row, entries.row, entries.data)
+    np.maximum.at(best_column, entries.col, entries.data)
+    best = (entries.data >= best_row[entries.row]) | (entries.data >= best_column[entries.col])
+    linked: NDArray[np.bool_] = best & (entries.data > _LEAST_COSINE)
+    return linked

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,8 @@ class Tokens:
         Products the token adds to source · targetᵀ: the product of its document frequencies.
     smoothing: float
         Mean squared weight that one fact side brings: what "one fact more" weighs.
+    keys: one sorted int64 array for each family
+        The key of each token, family by family in the order of the columns.
     """
 
     source: sp.csr_matrix
@@ -53,6 +56,7 @@ class Tokens:
     weights: Floats
     cost: Floats
     smoothing: float
+    keys: tuple[Ids, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,49 +68,126 @@ class _Occurrences:
     count: Floats | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """Both matrices of one family over its shared tokens, with the tokens' weights, costs and keys."""
+
+    counts: tuple[sp.csr_matrix, sp.csr_matrix]
+    weights: Floats
+    cost: Floats
+    keys: Ids
+
+
 # A relation by itself says little, and all entities of a type have it.
 RELATION_FACTOR = 0.2
 
 
+class TokenBuilder:
+    """Token matrices of one pair of graphs, round after round.
+
+    Families that rest on nothing new (times; relations, where their classes are as they were) are kept from the round
+    before.
+    """
+
+    def __init__(self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...]) -> None:
+        self.source, self.target, self.kinds = source, target, kinds
+        self._kept: dict[int, _Family] = {}
+        self._classes: tuple[bytes, bytes] | None = None
+
+    def build(self, known: Knowledge | None) -> Tokens:
+        """Times only where nothing is known yet, else with relations and neighbours."""
+        n_source, n_target = self.source.n_entities, self.target.n_entities
+        views = zip(
+            _families(self.source, self.kinds, known, 0), _families(self.target, self.kinds, known, 1), strict=True
+        )
+        parts = []
+        for number, ((factor, left), (_, right)) in enumerate(views):
+            kept = self._still_valid(number, known)
+            if kept is None:
+                kept = _family(left(), right(), n_source, n_target, factor, n_source + n_target)
+            self._kept[number] = kept
+            parts.append(kept)
+        if known is not None:
+            self._classes = known.source_class.tobytes(), known.target_class.tobytes()
+        source, target = (sp.hstack([part.counts[side] for part in parts], format="csr") for side in (0, 1))
+        mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source, target))
+        return Tokens(
+            source,
+            target,
+            np.concatenate([part.weights for part in parts]),
+            np.concatenate([part.cost for part in parts]),
+            mass / max(1, len(self.source.entity) + len(self.target.entity)),
+            tuple(part.keys for part in parts),
+        )
+
+    def _still_valid(self, number: int, known: Knowledge | None) -> _Family | None:
+        n_times = len(self.source.times)
+        if number < n_times:
+            return self._kept.get(number)
+        if known is not None and number < 2 * n_times + 1:
+            same = self._classes == (known.source_class.tobytes(), known.target_class.tobytes())
+            return self._kept.get(number) if same else None
+        return None
+
+
 def build_tokens(source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None) -> Tokens:
-    """Token matrices of a round: times only where nothing is known yet, else with relations and neighbours."""
-    parts: list[tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats]] = []
-    n_entities = source.n_entities + target.n_entities
-    views = [_families(source, kinds, known, 0), _families(target, kinds, known, 1)]
-    for (factor, left), (_, right) in zip(*views, strict=True):
-        parts.append(_family(left, right, source.n_entities, target.n_entities, factor, n_entities))
-    source_matrix, target_matrix = (sp.hstack([part[side] for part in parts], format="csr") for side in (0, 1))
-    mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source_matrix, target_matrix))
-    return Tokens(
-        source_matrix,
-        target_matrix,
-        np.concatenate([part[2] for part in parts]),
-        np.concatenate([part[3] for part in parts]),
-        mass / max(1, len(source.entity) + len(target.entity)),
-    )
+    """Token matrices of a single round."""
+    return TokenBuilder(source, target, kinds).build(known)
+
+
+def bearers(
+    sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int, tokens: Tokens
+) -> sp.csr_matrix:
+    """Which fact side bears which token: (n_sides, n_tokens) csr of ones.
+
+    Parameters
+    ----------
+    sides:
+        Of some entities or of all; they are the rows of the result.
+    side:
+        0 for the source graph, 1 for the target graph.
+    """
+    n_sides = len(sides.entity)
+    alone = replace(sides, entity=np.arange(n_sides))  # each side as an entity of its own
+    rows, columns, first = [], [], 0
+    for (_, occurrences), keys in zip(_families(alone, kinds, known, side), tokens.keys, strict=True):
+        family = occurrences()
+        place = np.searchsorted(keys, family.key).clip(max=max(len(keys) - 1, 0))
+        shared = keys[place] == family.key if len(keys) else np.zeros(len(family.key), dtype=bool)
+        rows.append(family.entity[shared])
+        columns.append(first + place[shared])
+        first += len(keys)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    matrix = sp.csr_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=(n_sides, first))
+    matrix.data[:] = 1.0
+    return matrix
 
 
 def _families(
     sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int
-) -> Iterator[tuple[float, _Occurrences]]:
-    """The token families in a fixed order, each with its factor."""
+) -> Iterator[tuple[float, Callable[[], _Occurrences]]]:
+    """The token families in a fixed order (times, relations, neighbours), each with its factor."""
     for time in sides.times:
-        yield 1.0, _Occurrences(sides.entity, _join(time, sides.direction, 2), None)
+        yield 1.0, partial(_timed, sides, time, sides.direction, 2)
     if known is None:
         return
     classes = (known.source_class, known.target_class)[side][sides.relation]
     n_classes = 1 + int(max(known.source_class.max(initial=0), known.target_class.max(initial=0)))
-    yield RELATION_FACTOR, _Occurrences(sides.entity, classes, None)
+    yield RELATION_FACTOR, partial(_Occurrences, sides.entity, classes, None)
     for time in sides.times:
-        yield 1.0, _Occurrences(sides.entity, _join(time, classes, n_classes), None)
+        yield 1.0, partial(_timed, sides, time, classes, n_classes)
     rows, pair = _neighbour_pairs(sides.other, (known.pairs.source, known.pairs.target)[side], sides.n_entities)
     entity, weight = sides.entity[rows], known.pairs.weight[pair]
     directed = _join(pair, sides.direction[rows], 2)
-    yield 1.0, _Occurrences(entity, pair, weight)
-    yield 1.0, _Occurrences(entity, _join(pair, classes[rows], n_classes), weight)
+    yield 1.0, partial(_Occurrences, entity, pair, weight)
+    yield 1.0, partial(_Occurrences, entity, _join(pair, classes[rows], n_classes), weight)
     for kind, time in zip(kinds, sides.times, strict=True):
         if kind.moment != "interval":
-            yield 1.0, _Occurrences(entity, _join(directed, time[rows], 2**31), weight)
+            yield 1.0, partial(_Occurrences, entity, _join(directed, time[rows], 2**31), weight)
+
+
+def _timed(sides: FactSides, time: Ids, what: Ids, size: int) -> _Occurrences:
+    return _Occurrences(sides.entity, _join(time, what, size), None)
 
 
 def _join(first: Ids, second: Ids, size: int) -> Ids:
@@ -127,8 +208,7 @@ def _neighbour_pairs(other: Ids, members: Ids, n_entities: int) -> tuple[Ids, Id
 
 def _family(
     left: _Occurrences, right: _Occurrences, n_source: int, n_target: int, factor: float, n_entities: int
-) -> tuple[sp.csr_matrix, sp.csr_matrix, Floats, Floats]:
-    """Both matrices of one family over its shared tokens, with the tokens' weights and costs."""
+) -> _Family:
     left, right = _present(left), _present(right)
     keys, number = np.unique(np.concatenate([left.key, right.key]), return_inverse=True)
     counts = [
@@ -142,7 +222,7 @@ def _family(
     matrices = [matrix[:, shared] for matrix in counts]
     for matrix in matrices:
         matrix.data = (np.sqrt(matrix.data) * weights[matrix.indices]).astype(np.float32)
-    return matrices[0], matrices[1], weights, in_source * in_target
+    return _Family((matrices[0], matrices[1]), weights, in_source * in_target, keys[shared])
 
 
 def _present(occurrences: _Occurrences) -> _Occurrences:

@@ -14,6 +14,9 @@ from dualmatch.encode.relational.sparse import Pattern
 # What is left is a few entries a row, so the way back costs next to nothing and never meets a denormal number.
 _NEGLIGIBLE = 25.0
 _DENSE = 0.03  # above this share of entries kept, a dense product is the faster one
+_ROWS = (
+    256  # anchors at a time: their scores are looked at while warm, and one product is still large enough to be fast
+)
 
 
 @dataclass(frozen=True)
@@ -43,24 +46,33 @@ def _one_side(
 ) -> tuple[Tensor, _Side]:
     """Mean over the batch of LSE(λ z + τ), z the z-score of m = γ + ‖a − p‖² − ‖a − x‖² over all others x."""
     a, p, x = everyone[anchor], everyone[partner], everyone[others]
-    constant = shape.margin + (a - p).square().sum(1) - a.square().sum(1)
     # m less a constant a row: 2 a·x − ‖x‖². A z-score does not see the constant; the masked zeros do.
-    m = torch.addmm(torch.linalg.vector_norm(x, dim=1).square_()[None, :], a, x.T, beta=-1, alpha=2)
-    own = [partner - others.start] + ([anchor - others.start] if shape.both_graphs else [])
-    for entry in own:
-        m.scatter_(1, entry[:, None], -constant[:, None])
-    variance, mean = torch.var_mean(m, dim=1)
-    sigma = variance.sqrt().clamp_min_(1e-12)
-    top = m.amax(dim=1)
-    row, column = torch.nonzero(m > (top - _NEGLIGIBLE * sigma / shape.smooth)[:, None], as_tuple=True)
-    weight = torch.exp(shape.smooth * (m[row, column] - top[row]) / sigma[row])
+    constant = shape.margin + (a - p).square().sum(1) - a.square().sum(1)
+    lengths = torch.linalg.vector_norm(x, dim=1).square_()[None, :]
+    own = torch.stack([partner, anchor] if shape.both_graphs else [partner], dim=1) - others.start
+    parts = []
+    for start in range(0, len(a), _ROWS):
+        rows = slice(start, start + _ROWS)
+        m = torch.addmm(lengths, a[rows], x.T, beta=-1, alpha=2)
+        m.scatter_(1, own[rows], -constant[rows, None].expand(-1, own.shape[1]))
+        parts.append(_softmax(m, start, shape.smooth))
+    row, column, weight, top, mean, sigma = (torch.cat(part) for part in zip(*parts, strict=True))
     total = torch.zeros_like(top).index_add_(0, row, weight)
     loss = torch.log(total) + shape.smooth * (top - mean) / sigma + shape.shift
     weight *= shape.smooth / (total[row] * len(a))
     weight /= sigma[row]  # μ and σ are constants on the way back
-    for entry in own:  # a masked zero holds no variable
-        weight.masked_fill_(column == entry[row], 0)
+    weight.masked_fill_((column[:, None] == own[row]).any(dim=1), 0)  # a masked zero holds no variable
     return loss.mean(), _Side(anchor, partner, others, row, column, weight)
+
+
+def _softmax(m: Tensor, start: int, smooth: float) -> tuple[Tensor, ...]:
+    """What a block of rows leaves behind: its entries that weigh something, and largest, mean and deviation a row."""
+    variance, mean = torch.var_mean(m, dim=1)
+    sigma = variance.sqrt().clamp_min_(1e-12)
+    top = m.amax(dim=1)
+    row, column = torch.nonzero(m > (top - _NEGLIGIBLE * sigma / smooth)[:, None], as_tuple=True)
+    weight = torch.exp(smooth * (m[row, column] - top[row]) / sigma[row])
+    return row + start, column, weight, top, mean, sigma
 
 
 def _add_gradient(out: Tensor, everyone: Tensor, side: _Side, scale: Tensor) -> None:

@@ -1,0 +1,64 @@
+"""`dualmatch explain`: why a link, or why none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dualmatch.cli import console
+from dualmatch.cli.json_output import JsonOutput
+from dualmatch.cli.options import force_option, json_option, talk_options
+from dualmatch.explain import explain
+from dualmatch.io.why import read_grounds
+
+
+@click.command("explain")
+@click.argument("alignment", type=click.Path(path_type=Path))
+@click.argument("entity")
+@click.option("--target", is_flag=True, help="ENTITY is one of the target graph, not of the source graph.")
+@click.option(
+    "--versus", metavar="OTHER", help="Compare with this entity of the other graph, in place of the other candidates."
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="How many facts to tell of in each list, the weightiest first.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where the input files lie now.  [default: where they were when the links were made]",
+)
+@json_option
+@force_option
+@talk_options
+def explain_command(
+    alignment: Path,
+    entity: str,
+    target: bool,
+    versus: str | None,
+    top: int,
+    folder: Path | None,
+    json_path: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Say in words why ENTITY, a name or id, was given its partner in an ALIGNMENT file, or none.
+
+    The facts that both sides share come with weights that add up to the similarity of the two. It needs the file
+    ALIGNMENT.why.npz, which dualmatch align --method evidence writes beside the links, and the input files.
+
+    \b
+    Examples:
+      dualmatch explain links.tsv "Ada Lovelace"
+      dualmatch explain links.tsv Q7259 --target --top 3
+      dualmatch explain links.tsv "Ada Lovelace" --versus Q46633 --json -
+    """
+    json_output = JsonOutput.asked_for(json_path, force)
+    why = explain(read_grounds(alignment, folder), entity, target=target, versus=versus)
+    json_output.write(why.as_dict(top))
+    if not quiet and not json_output.to_stdout:
+        console.say(why.in_words(top))

@@ -1,0 +1,292 @@
+"""Belief: how likely each candidate is to be right, learnt without labels from partners that were taken away.
+
+Sinkhorn says how a row divides its choice among candidates; it cannot say whether the right one is among them at all.
+That is read off the similarities. Some settled entities lose their partner and everything is decided anew: what they
+get then is how an entity *without* a partner scores. The similarities of all pairs are a mixture of such scores and of
+those of true pairs; two normal distributions on the logit scale tell them apart, and
+probability = (share among the candidates) × (chance that score and share are those of a true pair).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dualmatch.decode.assign import assign
+from dualmatch.decode.sinkhorn import Vector
+from dualmatch.decode.sparse_sinkhorn import SparsePlan
+
+Ids = NDArray[np.int64]
+
+# This share of the pairs loses its target, another one its source. Entities without partner compete with each other, so
+# where more of them turn out to exist, more are hidden.
+_HIDDEN_SHARES = (0.1, 0.25, 0.45)
+# With fewer there is nothing to learn from; the plan's own probability has to do.
+_LEAST_SAMPLE = 20
+_ITERATIONS = 100
+_SHARE_EDGES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 0.97])
+_SHARE_ITERATIONS = 10
+_GOLDEN_RATIO = 0.6180339887498949  # its multiples spread evenly, whatever share is taken
+# Widths below this are not to be had from samples of such sizes, and a width of 0 would never leave 0.
+_LEAST_VARIANCE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """How likely the candidates of a plan are.
+
+    Attributes
+    ----------
+    pairs: (n, 2) int64
+        One-to-one pairs without any threshold, sorted by source.
+    confidence: (n,) float64
+        The probability of each.
+    probability: csr of the plan's pattern
+    partner: (nnz,) float64
+        For each candidate, the chance that its score is one of a true pair, whatever its rivals.
+    without_partner: float | None
+        Estimated share of the pairs whose entities have no partner; None where there was too little to learn from.
+    """
+
+    pairs: Ids
+    confidence: Vector
+    probability: sparse.csr_array
+    partner: Vector
+    without_partner: float | None
+
+    @property
+    def learnt(self) -> bool:
+        """Whether there was enough to learn from; else the probabilities are the plan's own."""
+        return self.without_partner is not None
+
+
+@dataclass(frozen=True)
+class TwoNormals:
+    """Scores with and without a partner."""
+
+    mean_without: float
+    width_without: float
+    mean_with: float
+    width_with: float
+    without: float
+
+    def chance_of_partner(self, score: Vector) -> Vector:
+        """Posterior of "with a partner", never falling as the score rises."""
+        low, high = self.mean_without, self._peak()
+        at = np.clip(score, low, high)
+        z_with, z_without = (at - self.mean_with) / self.width_with, (at - low) / self.width_without
+        log_odds = 0.5 * (z_without**2 - z_with**2) + np.log(self.width_without / self.width_with)
+        odds = (1.0 - self.without) * np.exp(np.minimum(log_odds, 700.0))
+        chance: Vector = odds / (odds + self.without)
+        return chance
+
+    def _peak(self) -> float:
+        """Where the likelihood ratio stops rising: the narrower of two normal distributions falls off first."""
+        if self.width_with >= self.width_without:
+            return np.inf
+        precise, wide = self.width_with**-2, self.width_without**-2
+        return (self.mean_with * precise - self.mean_without * wide) / (precise - wide)
+
+
+def believe(plan: SparsePlan, weight_source: Vector, weight_target: Vector, known: Ids) -> Beliefs:
+    """Beliefs about the candidates of a plan.
+
+    Parameters
+    ----------
+    plan:
+        Its similarities must lie on a grid, so that equal sums are equal whatever their order.
+    weight_source, weight_target:
+        How much is known of each entity, above 0. Chance similarities depend on it, so they are compared net of it.
+    known: (n, 2) int64
+        Pairs that are certain: they teach nothing about the others.
+    """
+    pairs, entry = assign(plan.entries)
+    certain = np.isin(pairs[:, 0], known[:, 0])
+    row = np.repeat(np.arange(plan.shape[0]), np.diff(plan.entries.indptr))
+    column = plan.entries.indices
+    share = _share(plan.entries)
+    weight = np.log(weight_source), np.log(weight_target)
+    settled, others = pairs[(entry >= _settled_from(entry[~certain])) & ~certain], pairs[~certain]
+    learnt: _Learnt | None = None
+    for hidden in _HIDDEN_SHARES:
+        if learnt is not None and learnt.scores.without <= hidden:
+            break  # as many were hidden as there are entities without partner, or more
+        left_behind, share_then = _left_behind(
+            plan, settled, weight[0][settled[:, 0]] + weight[1][settled[:, 1]], hidden
+        )
+        if min(len(left_behind), len(others)) < _LEAST_SAMPLE:
+            break
+        learnt = _learn(plan, (others, left_behind), (_at(share, others), share_then), weight)
+    if learnt is None:
+        probability = sparse.csr_array((np.minimum(plan.entries.data, 1.0), column, plan.entries.indptr), plan.shape)
+        return Beliefs(pairs, np.minimum(entry, 1.0), probability, np.ones(len(row)), None)
+    partner = learnt.chance_of_partner(_logit(plan.similarity.data), weight[0][row] + weight[1][column], share.data)
+    value = _rounded(share.data * partner)
+    value[np.isin(row, known[:, 0])] = 1.0  # a known pair stands alone in its row
+    probability = sparse.csr_array((value, column, plan.entries.indptr), plan.shape)
+    return Beliefs(pairs, _at(probability, pairs), probability, partner, learnt.scores.without)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learnt:
+    """What tells entities with a partner from those without: their score net of chance, and their share."""
+
+    scores: TwoNormals
+    expected: _Expected
+    share_odds: Vector
+
+    def chance_of_partner(self, score: Vector, weight: Vector, share: Vector) -> Vector:
+        chance = self.scores.chance_of_partner(score - self.expected.at(weight))
+        odds = chance / np.maximum(1.0 - chance, 1e-12) * self.share_odds[_bin(share)]
+        updated: Vector = odds / (1.0 + odds)
+        return updated
+
+
+def _learn(
+    plan: SparsePlan, pairs: tuple[Ids, Ids], shares: tuple[Vector, Vector], weight: tuple[Vector, Vector]
+) -> _Learnt:
+    """Compare all pairs with those of entities whose partner was hidden, given in this order."""
+    known = [weight[0][some[:, 0]] + weight[1][some[:, 1]] for some in pairs]
+    scores = [_logit(_at(plan.similarity, some)) for some in pairs]
+    expected = _Expected.fit(scores[1], known[1])
+    mixture = fit_two_normals(scores[0] - expected.at(known[0]), scores[1] - expected.at(known[1]))
+    learnt = _Learnt(mixture, expected, np.ones(len(_SHARE_EDGES) + 1))
+    without = _frequencies(shares[1], np.ones(len(shares[1])))
+    for _ in range(_SHARE_ITERATIONS):
+        chance = learnt.chance_of_partner(scores[0], known[0], shares[0])
+        odds = np.maximum.accumulate(_frequencies(shares[0], chance) / without)
+        learnt = _Learnt(mixture, expected, odds)
+    return learnt
+
+
+def _frequencies(share: Vector, weight: Vector) -> Vector:
+    """How often a share falls between two edges; one more is counted everywhere, so that none is 0."""
+    counts = np.bincount(_bin(share), weight, minlength=len(_SHARE_EDGES) + 1) + 1.0
+    frequencies: Vector = counts / counts.sum()
+    return frequencies
+
+
+def _bin(share: Vector) -> Ids:
+    return np.searchsorted(_SHARE_EDGES, share, side="right")
+
+
+def chosen_by_row(plan: SparsePlan, beliefs: Beliefs) -> sparse.csr_array:
+    """Probability of each candidate where a column may be taken by several rows."""
+    by_row = plan.by_row()
+    row = np.repeat(np.arange(plan.shape[0]), np.diff(by_row.indptr))
+    share = by_row.data / np.bincount(row, by_row.data, minlength=plan.shape[0]).clip(1e-300)[row]
+    return sparse.csr_array((_rounded(share * beliefs.partner), by_row.indices, by_row.indptr), plan.shape)
+
+
+def fit_two_normals(scores: Vector, without: Vector) -> TwoNormals:
+    """Expectation–maximisation; the scores of `without` are known to be without a partner and weigh as much as all.
+
+    The share without a partner is at least what the low scores show (Storey's estimate): were all with a partner,
+    a quarter of the null's range could not hold more of the scores than of the null.
+    """
+    least = max(float((scores <= np.quantile(without, q)).mean()) / q for q in (0.25, 0.5, 0.75))
+    least = min(least, 0.999)
+    mean_0, width_0 = float(without.mean()), float(without.std()) + 0.05
+    high = scores[scores > np.quantile(without, 0.9)]
+    high = high if len(high) >= _LEAST_SAMPLE else scores
+    mean_1, width_1, share_0 = float(high.mean()), max(float(high.std()), 0.1), max(0.5, least)
+    weight = len(scores) / len(without)
+    for _ in range(_ITERATIONS):
+        density_0, density_1 = (
+            share_0 * _normal(scores, mean_0, width_0),
+            (1 - share_0) * _normal(scores, mean_1, width_1),
+        )
+        is_0 = (density_0 + 1e-300) / (density_0 + density_1 + 1e-300)
+        is_1 = 1.0 - is_0
+        share_0 = max(float(is_0.mean()), least)
+        total = float(is_0.sum()) + weight * len(without)
+        mean_0 = (float((is_0 * scores).sum()) + weight * float(without.sum())) / total
+        spread = float((is_0 * (scores - mean_0) ** 2).sum()) + weight * float(((without - mean_0) ** 2).sum())
+        width_0 = np.sqrt(spread / total + 1e-6)
+        if is_1.sum() > 1:
+            mean_1 = max(float((is_1 * scores).sum() / is_1.sum()), mean_0 + 0.5 * width_0)
+            width_1 = np.sqrt(float((is_1 * (scores - mean_1) ** 2).sum() / is_1.sum()) + _LEAST_VARIANCE)
+    return TwoNormals(mean_0, float(width_0), mean_1, float(width_1), share_0)
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What chance scores on average, by how much is known of both entities."""
+
+    at_0: float
+    slope: float
+
+    @classmethod
+    def fit(cls, score: Vector, weight: Vector) -> _Expected:
+        centred = weight - weight.mean()
+        slope = float(centred @ score) / max(float(centred @ centred), 1e-9)
+        return cls(float(score.mean() - slope * weight.mean()), slope)
+
+    def at(self, weight: Vector) -> Vector:
+        expected: Vector = self.at_0 + self.slope * weight
+        return expected
+
+
+def _settled_from(entry: Vector) -> float:
+    """Pairs above one half; where those are few, the best few hundred: a wrong pair taken apart does no harm."""
+    enough = round(_LEAST_SAMPLE / _HIDDEN_SHARES[0])
+    return min(0.5, float(np.partition(entry, -enough)[-enough])) if len(entry) > enough else 0.0
+
+
+def _left_behind(plan: SparsePlan, pairs: Ids, weight: Vector, share: float) -> tuple[Ids, Vector]:
+    """Pairs of entities whose partner was hidden: what they choose in its absence, and with what share.
+
+    Some pairs lose their target and others their source in the same run, as entities without partner exist on both
+    sides and choose one another; then the roles change, which keeps it symmetric. Who is hidden depends on the
+    order of the similarities and not on row numbers: the order of the input changes nothing.
+    """
+    place = np.empty(len(pairs))
+    place[np.lexsort((weight, _at(plan.similarity, pairs)))] = (np.arange(len(pairs)) * _GOLDEN_RATIO) % 1.0
+    one, other = pairs[place < share], pairs[(place >= share) & (place < 2 * share)]
+    found, shares = [], []
+    for without_target, without_source in ((one, other), (other, one)):
+        rows = np.setdiff1d(np.arange(plan.shape[0]), without_source[:, 0])
+        columns = np.setdiff1d(np.arange(plan.shape[1]), without_target[:, 1])
+        entries = plan.restricted(rows, columns).entries
+        again, _ = assign(entries)
+        named = np.stack([rows[again[:, 0]], columns[again[:, 1]]], axis=1)
+        kept = np.isin(named[:, 0], without_target[:, 0]) | np.isin(named[:, 1], without_source[:, 1])
+        found.append(named[kept])
+        shares.append(_at(_share(entries), again[kept]))
+    return np.concatenate(found).astype(np.int64), np.concatenate(shares)
+
+
+def _share(entries: sparse.csr_array) -> sparse.csr_array:
+    """What part of its row's and of its column's choice an entry has, the smaller of the two."""
+    row = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
+    in_row = np.bincount(row, entries.data, minlength=entries.shape[0]).clip(1e-300)
+    in_column = np.bincount(entries.indices, entries.data, minlength=entries.shape[1]).clip(1e-300)
+    share = entries.data / np.maximum(in_row[row], in_column[entries.indices])
+    return sparse.csr_array((share, entries.indices, entries.indptr), shape=entries.shape)
+
+
+def _at(matrix: sparse.csr_array, pairs: Ids) -> Vector:
+    if not len(pairs):  # scipy would give a sparse array
+        return np.zeros(0)
+    return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
+
+
+def _logit(similarity: Vector) -> Vector:
+    inside = np.clip(similarity, 1e-4, 1.0 - 1e-4)
+    logit: Vector = np.log(inside / (1.0 - inside))
+    return logit
+
+
+def _normal(x: Vector, mean: float, width: float) -> Vector:
+    exponent = np.maximum(-0.5 * ((x - mean) / width) ** 2, -600.0)  # numbers next to 0 are slow, and no different
+    density: Vector = np.exp(exponent) / (width * np.sqrt(2.0 * np.pi))
+    return density
+
+
+def _rounded(values: Vector) -> Vector:
+    """To nine decimals: sums of the same numbers in another order differ in their last bits."""
+    rounded: Vector = np.rint(values * 1e9) / 1e9
+    return rounded

@@ -1,0 +1,200 @@
+"""Why a pair, or why none: shared dated facts with their weights, and what other candidates lack."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dualmatch.alignment import Alignment
+from dualmatch.decode.no_match import Reason
+from dualmatch.decode.shortlist import ordered
+from dualmatch.encode.evidence.shared import SharedFacts
+from dualmatch.errors import InputError
+from dualmatch.explanation import Candidate, Explanation, Lack, SharedFact
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.names import ranks_of
+from dualmatch.grounds import Grounds, grounds_of
+from dualmatch.io.why import read_grounds
+from dualmatch.wording import fact_of, shared_in_words
+
+OTHERS = 3
+"""Other candidates an explanation tells of."""
+REASONS = 3
+"""Facts the column ``reasons`` of an alignment file tells of."""
+_BATCH = 2000
+# Names to look through for one that was meant; in more it would take seconds.
+_SEARCHED = 50_000
+
+
+def explain(
+    alignment: Alignment | Grounds | str | Path, entity: str, *, target: bool = False, versus: str | None = None
+) -> Explanation:
+    """Say why an entity was given its partner, or none.
+
+    Parameters
+    ----------
+    alignment:
+        An alignment of method ``evidence``, the path of a written one, or its `Grounds` (read once with
+        `read_grounds`, asked often).
+    entity:
+        Name of a source entity, or its id in the input files.
+    target:
+        Ask for a target entity instead.
+    versus:
+        An entity of the other graph to compare the partner with, in place of the other candidates.
+
+    Raises
+    ------
+    InputError
+        Where the entity is not known, or nothing was kept that could explain.
+
+    Examples
+    --------
+    >>> from dualmatch import TemporalGraph, align, explain
+    >>> yago = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")])
+    >>> wiki = TemporalGraph.from_facts([("Q9", "P50", "Q8", "1864"), ("Q7", "P2", "Q9", "1833")])
+    >>> why = explain(align(yago, wiki, method="evidence"), "Ada")
+    >>> why.match, str(why.shared[0])
+    ('Q7', 'met (there: P2) → Charles (= Q9), in 1833')
+    """
+    grounds = _grounds(alignment)
+    if target:
+        grounds = grounds.flipped()
+    row = _row_of(entity, grounds.source, grounds.source_ids)
+    rival = None if versus is None else _row_of(versus, grounds.target, grounds.target_ids)
+    return _Explainer(grounds, row, rival).explanation()
+
+
+def reasons(alignment: Alignment | Grounds, top: int = REASONS) -> list[str]:
+    """For each source entity, in the order of rows: its weightiest shared facts, or why it has no match.
+
+    Reasons are separated by "; ".
+    """
+    grounds = _grounds(alignment)
+    texts = [""] * grounds.source.n_entities
+    for source, shared in _most_shared(grounds, top):
+        texts[source] = "; ".join(f"{fact} (+{fact.weight:.3f})" for fact in shared)
+    for source in grounds.pairs[grounds.is_seed, 0].tolist():
+        texts[source] = "; ".join(part for part in ("given as a seed", texts[source]) if part)
+    none = grounds.no_matches
+    for at, row in enumerate(none.row.tolist()):
+        texts[row] = none.in_words(at, grounds.target.entities)
+    return texts
+
+
+def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, tuple[SharedFact, ...]]]:
+    """The weightiest shared facts of every pair, by source row."""
+    for start in range(0, len(grounds.pairs), _BATCH):
+        batch = grounds.pairs[start : start + _BATCH]
+        of_source, of_target = (grounds.scoring.facts(side, batch[:, side].tolist()) for side in (0, 1))
+        for source, target in batch.tolist():
+            shared = grounds.scoring.shared(source, target, of_source, of_target)
+            yield source, shared_in_words(grounds, shared.first(top))
+
+
+class _Explainer:
+    """One question: an entity, its partner if it has one, and the candidates to compare with."""
+
+    def __init__(self, grounds: Grounds, row: int, rival: int | None) -> None:
+        self.grounds, self.row = grounds, row
+        at = np.flatnonzero(grounds.pairs[:, 0] == row)
+        # Read backwards, a many-to-one alignment may hold several: the surest of them.
+        self.at = int(at[np.argmax(grounds.confidence[at])]) if len(at) else None
+        self.match = None if self.at is None else int(grounds.pairs[self.at, 1])
+        self.probabilities = self._probabilities()
+        self.others = self._others() if rival is None else [rival]
+        if rival is not None and rival == self.match:
+            raise InputError(f"{grounds.target.entities[rival]!r} is the partner itself; compare with another entity")
+        told = self.others if self.match is None else [self.match, *self.others]
+        self.facts, of_told = grounds.scoring.facts(0, [row]), grounds.scoring.facts(1, told)
+        self.shared = {other: grounds.scoring.shared(row, other, self.facts, of_told) for other in told}
+
+    def explanation(self) -> Explanation:
+        grounds = self.grounds
+        name = grounds.source.entities[self.row]
+        others = tuple(self._candidate(other) for other in self.others)
+        if self.at is None or self.match is None:
+            none = grounds.no_matches
+            at = int(np.searchsorted(none.row, self.row))
+            words, category = none.in_words(at, grounds.target.entities), Reason(none.reason[at]).name.lower()
+            return Explanation(name, None, float(none.confidence[at]), False, 0.0, (), words, category, others)
+        shared = self.shared[self.match]
+        return Explanation(
+            name,
+            grounds.target.entities[self.match],
+            float(grounds.confidence[self.at]),
+            bool(grounds.is_seed[self.at]),
+            float(shared.weight.sum()),
+            shared_in_words(grounds, shared),
+            None,
+            None,
+            others,
+        )
+
+    def _probabilities(self) -> dict[int, float]:
+        """Candidates by probability, the best first."""
+        row = self.grounds.candidates[[self.row]]
+        entries = ordered(row, ranks_of(self.grounds.target.entities))
+        return dict(zip(entries.column.tolist(), entries.value.tolist(), strict=True))
+
+    def _others(self) -> list[int]:
+        return [other for other in self.probabilities if other != self.match][:OTHERS]
+
+    def _candidate(self, other: int) -> Candidate:
+        shared = self.shared[other]
+        probability = min(1.0, self.probabilities.get(other, 0.0))
+        return Candidate(
+            self.grounds.target.entities[other],
+            probability,
+            float(shared.weight.sum()),
+            shared_in_words(self.grounds, shared),
+            self._lacks(shared),
+        )
+
+    def _lacks(self, shared: SharedFacts) -> tuple[Lack, ...]:
+        """Against the match: facts that weigh less with this candidate. Without one: facts it does not share."""
+        source = self.grounds.source
+        here = _by_side(shared)
+        if self.match is None:
+            return tuple(
+                Lack(fact_of(source, side), None) for side in self.facts.of(self.row).tolist() if side not in here
+            )
+        with_match = _by_side(self.shared[self.match])
+        short = {side: weight - here.get(side, 0.0) for side, weight in with_match.items()}
+        return tuple(
+            Lack(fact_of(source, side), less)
+            for side, less in sorted(short.items(), key=lambda item: -round(item[1], 9))
+            if less > 1e-6
+        )
+
+
+def _by_side(shared: SharedFacts) -> dict[int, float]:
+    weights: dict[int, float] = {}
+    for side, weight in zip(shared.source_side.tolist(), shared.weight.tolist(), strict=True):
+        weights[side] = weights.get(side, 0.0) + weight
+    return weights
+
+
+def _grounds(alignment: Alignment | Grounds | str | Path) -> Grounds:
+    if isinstance(alignment, Grounds):
+        return alignment
+    return grounds_of(alignment) if isinstance(alignment, Alignment) else read_grounds(alignment)
+
+
+def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
+    """Row of an entity by its name or, where no name is meant, by its id."""
+    if entity in graph.entity_rows:
+        return graph.entity_rows[entity]
+    if ids is not None and entity.isascii() and entity.isdigit():
+        rows = np.flatnonzero(ids == int(entity)) if len(entity) < 19 else np.zeros(0, np.intp)
+        if len(rows):
+            return int(rows[0])
+    raise InputError(f"{entity!r} is no entity of {graph.name}; {_hint(entity, graph.entities)}")
+
+
+def _hint(entity: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(entity, names, n=3) if len(names) <= _SEARCHED else []
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else "give a name or id that its files hold"

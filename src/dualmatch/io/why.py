@@ -1,0 +1,211 @@
+"""The companion of an alignment file: what ``dualmatch explain`` needs, so that it need not align again.
+
+``OUT.why.npz`` lies beside ``OUT``. It holds row numbers and weights, no facts and no names: those are read from the
+input files again, which must be the same to the byte. No pickle; the same run writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from scipy import sparse as sp
+
+from dualmatch.alignment import Alignment
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
+from dualmatch.errors import InputError
+from dualmatch.grounds import Grounds, grounds_of, no_evidence
+from dualmatch.io.atomic import replacing
+from dualmatch.io.links import method_of
+from dualmatch.io.opening import STANDARD_INPUT
+from dualmatch.io.sides import Recipe
+
+_FORMAT: Final = 2
+_SUFFIX: Final = ".why.npz"
+
+
+def companion_of(path: Path) -> Path:
+    """Where the companion of an alignment file lies.
+
+    >>> str(companion_of(Path("out/links.tsv")))
+    'out/links.tsv.why.npz'
+    """
+    return path.with_name(path.name + _SUFFIX)
+
+
+def input_hashes(recipe: Recipe) -> dict[str, str | None]:
+    """SHA-256 of each file that a recipe reads, by its whole path; None where it is not there."""
+    return {str(path.resolve()): _sha256(path) if path.is_file() else None for path in recipe.files}
+
+
+def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Mapping[str, str | None]) -> None:
+    """Write what explains an alignment beside its file.
+
+    Parameters
+    ----------
+    path:
+        The alignment file, written already.
+    recipe, inputs:
+        Where the graphs came from, and `input_hashes` of it taken when they were read.
+    """
+    grounds = grounds_of(alignment)
+    known = grounds.knowledge
+    about = {
+        "format": _FORMAT,
+        "version": alignment.version,
+        "method": alignment.method,
+        "config": alignment.config.model_dump(mode="json"),
+        "recipe": recipe.as_dict(),
+        "inputs": dict(inputs),
+        "alignment": _sha256(path),
+    }
+    arrays: dict[str, Any] = {
+        "pairs": grounds.pairs,
+        "confidence": grounds.confidence,
+        "is_seed": grounds.is_seed,
+        "candidates.data": grounds.candidates.data,
+        "candidates.indices": grounds.candidates.indices.astype(np.int32),
+        "candidates.indptr": grounds.candidates.indptr.astype(np.int64),
+    }
+    if known is not None:
+        arrays |= {
+            "known.source": known.pairs.source,
+            "known.target": known.pairs.target,
+            "known.weight": known.pairs.weight,
+            "known.source_class": known.source_class,
+            "known.target_class": known.target_class,
+        }
+    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
+    with replacing(companion_of(path)) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, about=text, **arrays)
+
+
+def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
+    """The grounds of a written alignment.
+
+    Parameters
+    ----------
+    path:
+        The alignment file.
+    folder:
+        The folder all input files lie in now, if they are no longer where they were.
+
+    Raises
+    ------
+    InputError
+        Where there is no companion, or inputs are gone or have changed.
+    """
+    path = Path(path)
+    companion = companion_of(path)
+    if not companion.exists():
+        _refuse_without_evidence(path)
+        raise InputError(
+            f"{companion}: no such file; it is written beside the links: keep both together, or align again"
+        )
+    stored = _read(companion)
+    if _sha256(path) != stored.about["alignment"]:
+        _refuse_without_evidence(path)
+        raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
+    place = _place_of(stored.recipe, None if folder is None else Path(folder))
+    _check_inputs({place(Path(each)): sha256 for each, sha256 in stored.about["inputs"].items()}, companion)
+    sides = stored.recipe.moved(place).read()
+    shape = (sides.source.n_entities, sides.target.n_entities)
+    arrays = stored.arrays
+    try:
+        candidates = sp.csr_array(
+            tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")), shape=shape
+        )
+        return Grounds(
+            sides.source,
+            sides.target,
+            _knowledge(arrays),
+            candidates,
+            arrays["pairs"],
+            arrays["confidence"],
+            arrays["is_seed"],
+            None if sides.folder is None else sides.folder.source_ids,
+            None if sides.folder is None else sides.folder.target_ids,
+        )
+    except (KeyError, ValueError) as error:
+        raise _unreadable(companion, error) from error
+
+
+def _refuse_without_evidence(path: Path) -> None:
+    method = method_of(path)
+    if method is not None and method != "evidence":
+        raise InputError(f"{path}: {no_evidence(method)}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    about: dict[str, Any]
+    recipe: Recipe
+    arrays: dict[str, Any]
+
+
+def _read(companion: Path) -> _Stored:
+    try:
+        with companion.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            about = json.loads(stored["about"].tobytes())
+            arrays = {name: stored[name] for name in stored.files if name != "about"}
+        if about["format"] != _FORMAT:
+            raise ValueError(f"format {about['format']}, not {_FORMAT}")
+        for name, kind in (("inputs", dict), ("alignment", str)):
+            if not isinstance(about[name], kind):
+                raise ValueError(f"{name} is no {kind.__name__}")
+        recipe = Recipe.from_dict(about["recipe"])
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise _unreadable(companion, error) from error
+    return _Stored(about, recipe, arrays)
+
+
+def _knowledge(arrays: Mapping[str, Any]) -> Knowledge | None:
+    if "known.source" not in arrays:
+        return None
+    pairs = SoftPairs(*(arrays[f"known.{part}"] for part in ("source", "target", "weight")))
+    return Knowledge(pairs, arrays["known.source_class"], arrays["known.target_class"])
+
+
+def _place_of(recipe: Recipe, folder: Path | None) -> Callable[[Path], Path]:
+    """Where a path of the recipe is now: where it was, or in another folder under its own name."""
+
+    def place(path: Path) -> Path:
+        if folder is None or path == STANDARD_INPUT:
+            return path
+        return folder if path in recipe.paths and recipe.is_folder else folder / path.name
+
+    return place
+
+
+def _check_inputs(hashes: Mapping[Path, str | None], companion: Path) -> None:
+    """Every input must be what it was: row numbers in the companion are rows of those files."""
+    wrong = []
+    for path, sha256 in hashes.items():
+        there = path.is_file()
+        if sha256 is not None and not there:
+            wrong.append(f"{path}: is gone; if it lies elsewhere now, say where with --folder, else align again")
+        elif there and (sha256 is None or _sha256(path) != sha256):
+            wrong.append(f"{path}: has changed since {companion.name} was written; bring it back, or align again")
+    if wrong:
+        raise InputError("\n".join(wrong))
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+
+
+def _unreadable(companion: Path, error: Exception) -> InputError:
+    return InputError(f"{companion}: cannot be read as the companion of an alignment ({error}); align again")

@@ -1,0 +1,131 @@
+"""Which pairs an alignment gives, and what it says of the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import LIVES_SOURCE, lives
+from dualmatch import Alignment, ConfigError, InputError, TemporalGraph, align, explain
+from dualmatch.decode.no_match import Reason
+from dualmatch.simulate import SimulatedPair, World, simulate
+
+NOISY = World(entities=200, mean_facts=6, common_share=0.5, unmatched_source=0.2, unmatched_target=0.2, seed=8)
+
+
+@pytest.fixture(scope="module")
+def noisy() -> SimulatedPair:
+    return simulate(NOISY)
+
+
+def reason_of(alignment: Alignment) -> dict[str, tuple[str, str]]:
+    """Name → category and words."""
+    none = alignment.no_matches
+    return {
+        alignment.source.entities[row]: (Reason(none.reason[at]).name, none.in_words(at, alignment.target.entities))
+        for at, row in enumerate(none.row)
+    }
+
+
+def test_least_confidence() -> None:
+    hard = simulate(NOISY.model_copy(update={"common_share": 0.25}))
+    plain, low, high = (
+        align(hard.source, hard.target, method="evidence", **options)
+        for options in ({}, {"min_confidence": 0.1}, {"min_confidence": 0.9})
+    )
+    assert plain.confidence.min() > 0.5
+    assert low.confidence[low.confidence <= 0.5].min() >= 0.1
+    assert high.confidence.min() >= 0.9
+    assert len(low.pairs) > len(plain.pairs) > len(high.pairs) > 0
+    everything = align(hard.source, hard.target, method="evidence", min_confidence=0.0)
+    assert set(map(tuple, low.pairs)) < set(map(tuple, everything.pairs))
+
+
+@pytest.mark.parametrize("method", ["temporal", "evidence"])
+def test_the_expected_share_of_wrong_pairs_is_kept_and_told(noisy: SimulatedPair, method: str) -> None:
+    plain = align(noisy.source, noisy.target, method=method, min_confidence=0.0)
+    assert plain.estimated_fdr > 0.02
+    strict = align(noisy.source, noisy.target, method=method, min_confidence=0.0, max_fdr=0.02)
+    assert 0 < strict.estimated_fdr <= 0.02
+    assert strict.estimated_fdr == pytest.approx((1 - strict.confidence).mean())
+    left_out = plain.confidence[~np.isin(plain.pairs[:, 0], strict.pairs[:, 0])]
+    assert left_out.max() < strict.confidence.min()
+    both = align(noisy.source, noisy.target, method=method, min_confidence=0.99, max_fdr=0.02)
+    assert both.confidence.min() >= 0.99
+    assert align(noisy.source, noisy.target, method=method, max_fdr=0.0).estimated_fdr in (None, 0.0)
+
+
+def test_seeds_do_not_buy_room_for_wrong_pairs(noisy: SimulatedPair) -> None:
+    alignment = align(noisy.source, noisy.target, noisy.gold[:100], method="evidence", min_confidence=0.0, max_fdr=0.02)
+    assert alignment.is_seed.sum() == 100
+    assert (1 - alignment.confidence[~alignment.is_seed]).mean() <= 0.02
+
+
+def test_several_sources_may_take_one_target() -> None:
+    target = lives()[1]
+    known = [("Charles", "Q2"), ("London", "Q3"), ("Mary", "Q5")]
+    again = [("Ada II", *fact[1:]) for fact in LIVES_SOURCE if fact[0] == "Ada"]
+    doubled = TemporalGraph.from_facts([*LIVES_SOURCE, *again])
+    one = {s: t for s, t, _ in align(doubled, target, known, method="evidence").links()}
+    alignment = align(doubled, target, known, method="evidence", many_to_one=True)
+    many = {s: t for s, t, _ in alignment.links()}
+    assert "Ada" not in one
+    assert (many["Ada"], many["Ada II"]) == ("Q1", "Q1")
+    assert many.items() >= one.items()
+    assert (alignment.candidates.toarray()[alignment.pairs[:, 0], alignment.pairs[:, 1]] > 0.5).all()
+    why = explain(alignment, "Q1", target=True)
+    assert why.match in ("Ada", "Ada II")
+    assert why.others[0].name in {"Ada", "Ada II"} - {why.match}
+
+
+def test_many_to_one_is_refused_where_it_is_not_there(noisy: SimulatedPair) -> None:
+    with pytest.raises(InputError, match="many_to_one is there for method evidence only; method temporal gives 1-to-1"):
+        align(noisy.source, noisy.target, many_to_one=True)
+
+
+@pytest.mark.parametrize("name", ["min_confidence", "max_fdr"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
+def test_shares_lie_between_0_and_1(noisy: SimulatedPair, name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"option {name}: "):
+        align(noisy.source, noisy.target, **{name: value})
+
+
+def test_every_way_to_have_no_match() -> None:
+    alignment = align(*lives(), method="evidence")
+    found = reason_of(alignment)
+    assert {name: category for name, (category, _) in found.items()} == {
+        "Loner": "NOTHING_SHARED",
+        "Friend": "NOTHING_SHARED",
+        "Twin": "TIED",
+        "Echo": "TAKEN",
+        "Nobody": "NO_FACTS",
+    }
+    assert found["Nobody"][1] == "no facts"
+    assert found["Loner"][1] == "no fact in common with anything"
+    assert found["Twin"][1].startswith("several equally good candidates, Q10 among them (0.")
+    assert found["Echo"][1].startswith("best candidate went to another: Q1 (0.")
+    strict = reason_of(align(*lives(), method="evidence", min_confidence=0.999))
+    assert strict["Ada"][0] == "UNLIKELY"
+    assert strict["Ada"][1].startswith("best candidate not likely enough: Q1 (0.8")
+    assert (alignment.no_matches.row == alignment.unmatched).all()
+    assert (alignment.no_matches.confidence == 1 - alignment.no_matches.probability).all()
+
+
+def test_methods_without_evidence_say_why_too() -> None:
+    found = reason_of(align(*lives(), method="temporal"))
+    assert found["Nobody"] == ("NO_FACTS", "no facts")
+    assert found["Loner"][0] == "NOTHING_SHARED"
+    assert found["Echo"][0] == "TAKEN"
+    alignment = align(*lives(), method="temporal")
+    assert alignment.candidates is None
+    assert alignment.relations is None
+    assert (alignment.runners_up.target == -1).all()
+
+
+def test_runners_up_are_candidates_other_than_the_partner(noisy: SimulatedPair) -> None:
+    alignment = align(noisy.source, noisy.target, method="evidence")
+    found, plan = alignment.runners_up, alignment.evidence.beliefs.probability.toarray()
+    plan[alignment.pairs[:, 0], alignment.pairs[:, 1]] = 0
+    assert found.target.shape == (noisy.source.n_entities, 3)
+    np.testing.assert_allclose(found.probability[:, 0], np.where(plan.max(axis=1) < 5e-7, 0, plan.max(axis=1)))
+    assert (np.diff(found.probability, axis=1) <= 0).all()
