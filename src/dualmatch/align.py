@@ -21,8 +21,9 @@ from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
 from dualmatch.evidence import Evidence, gather_evidence
+from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.inputs import KnownPairs, check_graphs, check_pairs, why_time_is_no_help
+from dualmatch.inputs import KnownPairs, check_graphs, check_labels, check_pairs, why_time_is_no_help
 from dualmatch.io.checkpoint import CheckpointFile
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
@@ -38,6 +39,7 @@ def align(
     target: TemporalGraph,
     seeds: KnownPairs | None = None,
     *,
+    literals: LiteralPair | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
     config: Config | None = None,
@@ -51,6 +53,8 @@ def align(
         The two graphs.
     seeds:
         Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
+    literals:
+        Labels and other literals of both graphs to look at besides the facts (method evidence only); none by default.
     progress:
         Called with (stage, steps done, steps in all, a note such as the loss).
     checkpoint:
@@ -79,12 +83,13 @@ def align(
     check_graphs(source, target)
     if checkpoint is not None and config.method != "dualmatch":
         raise InputError(f"a checkpoint goes with method dualmatch; method {config.method} does not train")
+    check_labels(literals is not None, config.method)
     if config.many_to_one and config.method != "evidence":
         raise InputError(
             f"many_to_one is there for method evidence only; method {config.method} gives 1-to-1 pairs, so leave it out"
         )
     saved = None if checkpoint is None else Path(checkpoint)
-    run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved)
+    run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved, literals)
     return METHODS[config.method](run)
 
 
@@ -99,8 +104,9 @@ class Run:
         config: Config,
         stages: Stages,
         checkpoint: Path | None,
+        literals: LiteralPair | None,
     ) -> None:
-        self.source, self.target, self.seeds = source, target, seeds
+        self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
         self.config, self.stages, self.checkpoint = config, stages, checkpoint
         # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
         self.share = config.memory_limit // 4
@@ -189,10 +195,11 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
 
 def _evidence(run: Run) -> Alignment:
     """Rounds of shared dated facts, training-free."""
-    if not len(run.seeds) and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
-        raise InputError(f"{reason}; without times, give seed pairs to start from")
+    by_time_alone = not len(run.seeds) and run.literals is None
+    if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
+        raise InputError(f"{reason}; without times, give seed pairs to start from, or labels")
     with run.stages("evidence"):
-        evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step)
+        evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step, literals=run.literals)
     with run.stages("decode"):
         pairs, confidence = evidence.beliefs.pairs, evidence.beliefs.confidence
         if run.config.many_to_one:

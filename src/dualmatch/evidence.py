@@ -18,7 +18,9 @@ from dualmatch.encode.evidence.candidates import find_candidates, known_weight, 
 from dualmatch.encode.evidence.context import context_candidates, context_of, context_vectors
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
+from dualmatch.encode.evidence.texts import with_texts
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, Tokens, build_tokens
+from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 
 logger = logging.getLogger(__name__)
@@ -84,6 +86,7 @@ class Evidence:
     source: FactSides
     target: FactSides
     kinds: tuple[TimeKind, ...]
+    literals: LiteralPair | None
     rounds: tuple[Round, ...]
 
     def tokens(self) -> Tokens:
@@ -98,6 +101,7 @@ def gather_evidence(
     max_rounds: int = 8,
     n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
+    literals: LiteralPair | None = None,
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -105,8 +109,11 @@ def gather_evidence(
     ----------
     seeds: (n, 2) int64
         Pairs known beforehand; they stay in every round. Without them, round 0 goes by time alone.
+    literals:
+        Labels and other literals to look at besides the facts.
     """
     left, right, kinds = fact_sides(source, target)
+    left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
     knowledge = _knowledge(left, right, given, None) if len(given) else None
     pairs, first_pairs, log = given, given, []
@@ -154,6 +161,7 @@ def gather_evidence(
         source=left,
         target=right,
         kinds=kinds,
+        literals=literals,
         rounds=tuple(log),
     )
 

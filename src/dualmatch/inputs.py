@@ -69,6 +69,12 @@ def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
             raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
 
 
+def check_labels(wanted: bool, method: str) -> None:
+    """Only method evidence looks at labels."""
+    if wanted and method != "evidence":
+        raise InputError(f"method {method} does not look at labels; use method evidence, or leave the labels out")
+
+
 def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_precision: bool = False) -> str | None:
     """What keeps time from telling entities apart, in words; None where it can.
 

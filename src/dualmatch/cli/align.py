@@ -20,6 +20,7 @@ from dualmatch.config import Config
 from dualmatch.errors import InputError
 from dualmatch.explain import reasons
 from dualmatch.grounds import no_evidence
+from dualmatch.inputs import check_labels
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.export import LINK_FORMATS
 from dualmatch.io.naming import Naming
@@ -62,6 +63,18 @@ _PATH = click.Path(path_type=Path)
     type=_PATH,
     help="Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
 )
+@click.option(
+    "--labels",
+    type=_PATH,
+    multiple=True,
+    help="A file of names and labels, two tab-separated columns, to look at besides the facts (method evidence). Given "
+    "twice: the source's, then the target's.",
+)
+@click.option(
+    "--use-labels",
+    is_flag=True,
+    help="Look at the labels and literals of RDF, Wikidata and OpenEA files besides the facts (method evidence).",
+)
 @side_options
 @reading_options
 @model_options(Config)
@@ -78,6 +91,8 @@ def align_command(
     with_reasons: bool,
     relations_path: Path | None,
     config_path: Path | None,
+    labels: tuple[Path, ...],
+    use_labels: bool,
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
@@ -111,8 +126,9 @@ def align_command(
     if relations_path is not None and not has_evidence:
         raise InputError(no_relations(config.method))
     prepare_process(config)
-    asked = asked.over(run_file.reading).with_rejected_beside(output)
+    asked = asked.over(run_file.reading).with_labels(labels, use_labels).with_rejected_beside(output)
     recipe = asked.recipe(paths, source, target)
+    check_labels(any(each.literals or each.labels for each in recipe.options), config.method)
     explained = has_evidence and not recipe.uses_standard_input
     outputs = Outputs(output, relations_path, explained, output_format, naming)
     inputs = (*recipe.files, seeds_path, checkpoint, config_path)
@@ -125,7 +141,15 @@ def align_command(
         sides = asked.read(recipe)
         hashes = input_hashes(recipe) if explained else {}
         seeds = None if seeds_path is None else sides.read_pairs(seeds_path)
-        alignment = align(sides.source, sides.target, seeds, config=config, progress=progress, checkpoint=checkpoint)
+        alignment = align(
+            sides.source,
+            sides.target,
+            seeds,
+            literals=sides.literals,
+            progress=progress,
+            checkpoint=checkpoint,
+            config=config,
+        )
         outputs.write(alignment, reasons(alignment) if with_reasons else None, recipe, hashes)
     json_output.write(_summary(alignment, outputs))
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:

@@ -112,6 +112,13 @@ class Asked:
         """What the call says over what a run file says."""
         return replace(self, base=base)
 
+    def with_labels(self, files: Sequence[Path], in_files: bool) -> Asked:
+        """With files of labels, and whether literals of the graphs' own files count."""
+        both = {"literals": True} if in_files else {}
+        source, target = a_side(files, "--labels")
+        labels = given({"labels": source}), given({"labels": target})
+        return replace(self, given=({**self.given[0], **labels[0], **both}, {**self.given[1], **labels[1], **both}))
+
     def recipe(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> Recipe:
         return Recipe(tuple(paths), self.options, tuple(source), tuple(target))
 

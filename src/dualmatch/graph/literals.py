@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Self
@@ -50,8 +51,23 @@ class Literals:
                 labels.setdefault(row, value)
         return labels
 
+    @classmethod
+    def of_labels(cls, labels: Mapping[str, str], graph: TemporalGraph) -> Self:
+        """From the label of each entity name.
+
+        >>> graph = TemporalGraph.from_facts([("Q7", "P2", "Q9")])
+        >>> Literals.of_labels({"Q7": "Ada", "Q9": "Charles"}, graph)
+        Literals(2 values, 2 entities with a label)
+        """
+        columns = {"entity": [*labels], "attribute": [LABEL] * len(labels), "value": [*labels.values()]}
+        return cls.of(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), graph)
+
     def __len__(self) -> int:
         return len(self.value)
 
     def __repr__(self) -> str:
         return f"Literals({len(self):,} values, {len(self.labels):,} entities with a label)"
+
+
+LiteralPair = tuple[Literals, Literals]
+"""What is said of the entities of the source and of the target."""

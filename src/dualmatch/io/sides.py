@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from dualmatch.errors import InputError
+from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.folder import BenchmarkFolder, Pairs, read_folder, read_pairs_by_name
 from dualmatch.io.intake import ReadOptions
@@ -41,6 +42,14 @@ class Sides:
     @property
     def target(self) -> TemporalGraph:
         return self.readings[1].graph
+
+    @property
+    def literals(self) -> LiteralPair | None:
+        """Labels and other literals of both sides; None where neither's were asked for."""
+        source, target = (reading.literals for reading in self.readings)
+        if source is None and target is None:
+            return None
+        return source or Literals.of_labels({}, self.source), target or Literals.of_labels({}, self.target)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -132,6 +132,7 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
             arrays["is_seed"],
             None if sides.folder is None else sides.folder.source_ids,
             None if sides.folder is None else sides.folder.target_ids,
+            sides.literals,
         )
     except (KeyError, ValueError) as error:
         raise _unreadable(companion, error) from error
