@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import dualmatch
 from dualmatch.cli import console
 from dualmatch.cli.main import main
+from dualmatch.config import Config
+from dualmatch.io.run_file import read_run_file
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDE = (DOCS / "own-data.md").read_text()
@@ -46,6 +49,24 @@ def test_the_guide_from_inspect_to_sssom(sample: Path, capfd: pytest.CaptureFixt
             assert doctest.OutputChecker().check_output(expected, shown.err + shown.out, ELLIPSIS), shown
     assert (sample / "links.sssom.tsv").read_text().count("sssom:NoTermFound") == 5
     assert (sample / "merged.csv").exists()
+
+
+def test_the_examples_of_the_api_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "api.md").read_text()
+    names: dict[str, object] = {}
+    for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(text, "api.md", "exec"), names)  # the project's own text
+    assert (tmp_path / "links.sssom.tsv").exists()
+    assert [name for name in dualmatch.__all__ if name not in page and name != "__version__"] == []
+
+
+def test_the_run_file_of_the_command_line_page_is_one(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", (DOCS / "command-line.md").read_text(), re.DOTALL)
+    (tmp_path / "run.toml").write_text(text)
+    run = read_run_file(tmp_path / "run.toml")
+    assert Config.checked(**run.options).max_fdr == 0.01
+    assert (run.reading[0].time_format, run.reading[1].on_error) == ("%d.%m.%Y", "skip")
 
 
 def test_the_sample_is_drawn_by_its_script(tmp_path: Path) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from dualmatch import Config, TemporalGraph, read_graph
+from dualmatch import Config, InputError, TemporalGraph, align, read_graph
 from dualmatch.cli.main import main
-from dualmatch.inspection import estimate, inspect_graph, time_overlap
+from dualmatch.cost import check_memory, estimate
+from dualmatch.inspection import inspect_graph, time_overlap
 
 FACTS = [
     ("Ada", "met", "Charles", "1833", "1833"),
@@ -76,6 +79,22 @@ def test_how_far_times_meet() -> None:
     assert overlap.year_share == pytest.approx(2 / 3)
     apart = time_overlap(source, read_graph([("x", "r", "y", "1066")]))
     assert (apart.first, apart.last, apart.source_share, apart.year_share) == (None, None, 0.0, 0.0)
+
+
+def test_a_run_above_its_memory_limit_is_refused_before_it_begins() -> None:
+    columns = {name: np.zeros(200_000, np.int32) for name in ("head", "relation", "tail", "begin", "end")}
+    graph = replace(facts(1), **columns)
+    words = (
+        r"a run of method evidence on 400,000 facts takes at least about 0\.2 GB, and the memory limit is 0\.1 GB; "
+        r"give it more \(memory_limit, --memory-limit 0\.3GB\)"
+    )
+    with pytest.raises(InputError, match=words):
+        align(graph, graph, method="evidence", memory_limit=10**8)
+    check_memory(graph, graph, Config(method="evidence", memory_limit=3 * 10**8))
+    larger = Config(method="dualmatch", dimension=4096, memory_limit=10**8)
+    many = facts(1000)
+    with pytest.raises(InputError, match="a run of method dualmatch on 2,000 facts"):
+        check_memory(many, many, larger)
 
 
 def test_estimates_grow_with_the_graphs_and_stop_at_the_limit() -> None:

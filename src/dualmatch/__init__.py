@@ -7,6 +7,7 @@ from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExt
 from dualmatch.evaluate import evaluate
 from dualmatch.explain import explain
 from dualmatch.explanation import Explanation
+from dualmatch.graph.literals import Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inspection import inspect_graph
 from dualmatch.io.export import write_alignment
@@ -25,6 +26,7 @@ __all__ = [
     "DualMatchError",
     "Explanation",
     "InputError",
+    "Literals",
     "MissingExtraError",
     "Naming",
     "OutputError",

@@ -11,6 +11,7 @@ import numpy as np
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import Config, Method
+from dualmatch.cost import check_memory
 from dualmatch.decode.assign import assign, decide
 from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
@@ -81,6 +82,7 @@ def align(
     """
     config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
     check_graphs(source, target)
+    check_memory(source, target, config)
     if checkpoint is not None and config.method != "dualmatch":
         raise InputError(f"a checkpoint goes with method dualmatch; method {config.method} does not train")
     check_labels(literals is not None, config.method)

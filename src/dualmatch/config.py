@@ -85,7 +85,7 @@ class Config(BaseModel):
     memory_limit: Annotated[int, BeforeValidator(_bytes)] = Field(
         default_factory=default_limit,
         ge=2**26,
-        description="bytes that a run may take, 8GB for example; where even the least it needs is more, it is refused "
+        description="bytes that large matrices may take, 8GB for example; a run that cannot do with it is refused "
         "(default: 60 % of the machine)",
     )
     hops: int = Field(default=2, ge=0, le=5, description="L: how many hops temporal features travel")

@@ -1,8 +1,7 @@
-"""Look before you align: what was understood of a graph, what looks wrong, and what a run would cost."""
+"""Look before you align: what was understood of a graph, and what looks wrong."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +9,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.config import Config
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, encode_date, format_date, precision_of
@@ -20,8 +18,6 @@ MANY: Final = 0.5
 """From this share on, one date, relation or entity among all facts looks like a slip."""
 
 _FEW: Final = 20
-_GIB: Final = 2**30
-_UNIT_SIZE: Final = 2048
 
 
 @dataclass(frozen=True)
@@ -86,21 +82,6 @@ class TimeOverlap:
     year_share: float
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What a run of a method would take, from low to high: graphs of one size differ by that much."""
-
-    method: str
-    seconds: tuple[float, float]
-    gigabytes: tuple[float, float]
-
-
-# (units, bytes) at the cheapest and the dearest of the graphs measured: YAGO-WIKI20K, DICEWS-R and simulated worlds.
-_PER_CELL: Final = {"temporal": ((1e-7, 5e-7), (6.0, 45.0)), "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0))}
-_PER_FACT: Final = {"evidence": ((2e-5, 6e-5), (600.0, 2000.0))}
-_BASE_BYTES: Final = 2.5e8
-
-
 def inspect_graph(graph: TemporalGraph) -> GraphInspection:
     """Describe a graph and say what looks wrong.
 
@@ -159,36 +140,6 @@ def time_overlap(source: TemporalGraph, target: TemporalGraph) -> TimeOverlap:
         target_share=shares[1],
         year_share=len(common) / len(years[0]) if len(years[0]) else 0.0,
     )
-
-
-def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit: float | None = None) -> Estimate:
-    """What aligning two graphs would take, roughly.
-
-    Parameters
-    ----------
-    unit:
-        Seconds of the machine's own unit; measured, in a fraction of a second, where None.
-    """
-    unit = quick_unit_seconds() if unit is None else unit
-    if config.method in _PER_FACT:
-        size, (units, size_bytes) = source.n_facts + target.n_facts, _PER_FACT[config.method]
-    else:
-        size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
-    # What grows with the entities is computed in blocks above the limit: it takes longer, not more.
-    most = config.memory_limit + _BASE_BYTES
-    low, high = (min(_BASE_BYTES + size * each, most) / _GIB for each in size_bytes)
-    return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
-
-
-def quick_unit_seconds() -> float:
-    """The machine's unit, a 4096³ product, from the best of a few 2048³ ones."""
-    matrix = np.random.default_rng(0).random((_UNIT_SIZE, _UNIT_SIZE), dtype=np.float32)
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        matrix @ matrix
-        seconds.append(time.perf_counter() - start)
-    return min(seconds) * 2**3
 
 
 def _precision_shares(graph: TemporalGraph) -> dict[str, float]:

@@ -18,17 +18,10 @@ from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.cli.reading import Asked, reading_options, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.config import Config, Method
+from dualmatch.cost import Estimate, estimate, quick_unit_seconds
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.inspection import (
-    Estimate,
-    GraphInspection,
-    TimeOverlap,
-    estimate,
-    inspect_graph,
-    quick_unit_seconds,
-    time_overlap,
-)
+from dualmatch.inspection import GraphInspection, TimeOverlap, inspect_graph, time_overlap
 from dualmatch.io.atomic import check_outputs
 from dualmatch.io.read import Reading, read
 from dualmatch.io.sides import Recipe
