@@ -86,11 +86,11 @@ def test_a_run_above_its_memory_limit_is_refused_before_it_begins() -> None:
     graph = replace(facts(1), **columns)
     words = (
         r"a run of method evidence on 400,000 facts takes at least about 0\.2 GB, and the memory limit is 0\.1 GB; "
-        r"give it more \(memory_limit, --memory-limit 0\.3GB\)"
+        r"give it more \(memory_limit, --memory-limit 0\.2GB\)"
     )
     with pytest.raises(InputError, match=words):
         align(graph, graph, method="evidence", memory_limit=10**8)
-    check_memory(graph, graph, Config(method="evidence", memory_limit=3 * 10**8))
+    check_memory(graph, graph, Config(method="evidence", memory_limit=2 * 10**8))
     larger = Config(method="dualmatch", dimension=4096, memory_limit=10**8)
     many = facts(1000)
     with pytest.raises(InputError, match="a run of method dualmatch on 2,000 facts"):
