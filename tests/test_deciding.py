@@ -79,8 +79,8 @@ def test_several_sources_may_take_one_target() -> None:
 
 
 def test_many_to_one_is_refused_where_it_is_not_there(noisy: SimulatedPair) -> None:
-    with pytest.raises(InputError, match="many_to_one is there for method evidence only; method temporal gives 1-to-1"):
-        align(noisy.source, noisy.target, many_to_one=True)
+    with pytest.raises(InputError, match="many_to_one is there for methods evidence and fused; temporal gives 1-to-1"):
+        align(noisy.source, noisy.target, method="temporal", many_to_one=True)
 
 
 @pytest.mark.parametrize("name", ["min_confidence", "max_fdr"])

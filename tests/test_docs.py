@@ -47,7 +47,7 @@ def test_the_guide_from_inspect_to_sssom(sample: Path, capfd: pytest.CaptureFixt
         shown = capfd.readouterr()
         if expected:
             assert doctest.OutputChecker().check_output(expected, shown.err + shown.out, ELLIPSIS), shown
-    assert (sample / "links.sssom.tsv").read_text().count("sssom:NoTermFound") == 5
+    assert (sample / "links.sssom.tsv").read_text().count("sssom:NoTermFound") == 8
     assert (sample / "merged.csv").exists()
 
 

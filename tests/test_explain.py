@@ -229,7 +229,7 @@ def test_unknown_entities(known_lives: Alignment, entity: str, options: dict[str
 
 def test_methods_without_evidence_cannot_explain() -> None:
     with pytest.raises(InputError, match="method temporal keeps no evidence that could be told in words; align with"):
-        explain(align(*lives()), "Ada")
+        explain(align(*lives(), method="temporal"), "Ada")
 
 
 def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path) -> None:

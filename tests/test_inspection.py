@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from dualmatch import Config, InputError, TemporalGraph, align, read_graph
 from dualmatch.cli.main import main
+from dualmatch.config import Method
 from dualmatch.cost import check_memory, estimate
 from dualmatch.inspection import inspect_graph, time_overlap
 
@@ -124,7 +126,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], small_w
     report = json.loads(capsys.readouterr().out)
     assert [graph["facts"] for graph in report["graphs"]] == [1, 1]
     assert report["overlap"]["source_share"] == 1.0
-    assert {each["method"] for each in report["estimates"]} == {"temporal", "evidence", "dualmatch"}
+    assert {each["method"] for each in report["estimates"]} == set(get_args(Method))
 
 
 def test_lines_left_out_are_told_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

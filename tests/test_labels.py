@@ -46,7 +46,7 @@ def test_labels_that_share_nothing_find_nothing(graphs: tuple[TemporalGraph, Tem
 
 def test_other_methods_refuse_them(graphs: tuple[TemporalGraph, TemporalGraph], labels: LiteralPair) -> None:
     with pytest.raises(InputError, match="method temporal does not look at labels; use method evidence"):
-        align(*graphs, literals=labels)
+        align(*graphs, method="temporal", literals=labels)
 
 
 def test_an_explanation_tells_what_labels_add() -> None:
@@ -89,7 +89,7 @@ def test_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
     (here / "left.tsv").write_text("a\tsomebody else\n")
     assert "left.tsv: has changed since" in refused(["explain", "links.tsv", "a"], capsys, here)
-    temporal = ["align", "left.csv", "right.nt", "-o", "other.tsv", "--use-labels"]
+    temporal = ["align", "left.csv", "right.nt", "-o", "other.tsv", "--use-labels", "--method", "temporal"]
     assert "method temporal does not look at labels" in refused(temporal, capsys, here)
 
 

@@ -8,20 +8,22 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from scipy import sparse
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
-from dualmatch.config import Config, Method
+from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.cost import check_memory
 from dualmatch.decode.assign import assign, decide
 from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
+from dualmatch.decode.fusing import FusedPlan, fuse
 from dualmatch.decode.matching import matching_problem
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
-from dualmatch.evidence import Evidence, gather_evidence
+from dualmatch.evidence import CLOSED, Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inputs import KnownPairs, check_graphs, check_labels, check_pairs, why_time_is_no_help
@@ -31,8 +33,12 @@ from dualmatch.stages import Progress, Stages
 
 logger = logging.getLogger(__name__)
 
-OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": 0.5}
+OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": 0.5, "fused": 0.5}
 """Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
+
+
+MOSTLY_ALONE: Final = 0.5
+"""Where more of the pairs than this look like chance, the user is told."""
 
 
 def align(
@@ -83,12 +89,12 @@ def align(
     config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
     check_graphs(source, target)
     check_memory(source, target, config)
-    if checkpoint is not None and config.method != "dualmatch":
-        raise InputError(f"a checkpoint goes with method dualmatch; method {config.method} does not train")
     check_labels(literals is not None, config.method)
-    if config.many_to_one and config.method != "evidence":
+    if checkpoint is not None and config.method not in TRAINED:
+        raise InputError(f"a checkpoint goes with methods that train, dualmatch and fused; {config.method} does not")
+    if config.many_to_one and config.method not in EXPLAINED:
         raise InputError(
-            f"many_to_one is there for method evidence only; method {config.method} gives 1-to-1 pairs, so leave it out"
+            f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
         )
     saved = None if checkpoint is None else Path(checkpoint)
     run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved, literals)
@@ -197,24 +203,82 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
 
 def _evidence(run: Run) -> Alignment:
     """Rounds of shared dated facts, training-free."""
+    return _by_evidence(run, _gathered(run))
+
+
+def _fused(run: Run) -> Alignment:
+    """All channels through one decoder: evidence decides, and what it leaves open is ranked with the paper's channels.
+
+    The relational channel is trained on what evidence is sure of. Links are those of evidence: their confidence is
+    learnt from entities whose partner was hidden, and those are settled ones, which the other channels are not asked
+    about.
+    """
+    stages = run.stages
+    timeless = why_time_is_no_help(run.source, run.target)
+    check_training(run.config)
+    evidence = _gathered(run)
+    beliefs = evidence.beliefs
+    closed = beliefs.pairs[beliefs.confidence > CLOSED]
+    if not len(closed):
+        logger.warning("evidence is sure of no pair, so there is nothing to train on: going on with evidence alone")
+        return _by_evidence(run, evidence)
+    channels: dict[str, Similarity] = {}
+    with stages("temporal"):
+        if not timeless:
+            channels["temporal"] = run.temporal()
+    with stages("relational"):
+        channels["relational"] = relational_similarity(
+            run.source,
+            run.target,
+            closed.astype(np.int32),
+            run.config,
+            pseudo=not len(run.seeds),
+            progress=stages.step,
+            checkpoint=None if run.checkpoint is None else CheckpointFile(run.checkpoint),
+        )
+    with stages("decode"):
+        problem = None if timeless else matching_problem(run.source, run.target, closed, run.config.wl_iterations)
+        open_rows, open_columns = (
+            np.setdiff1d(np.flatnonzero(graph.is_in_a_fact), closed[:, side])
+            for side, graph in enumerate((run.source, run.target))
+        )
+        ranking, sharpness = sparse.csr_array(evidence.ranking), evidence.settled.sharpness
+        fused = fuse(ranking, channels, open_rows, open_columns, problem, sharpness, progress=stages.step)
+    return _by_evidence(run, evidence, fused)
+
+
+def _gathered(run: Run) -> Evidence:
     by_time_alone = not len(run.seeds) and run.literals is None
     if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
         raise InputError(f"{reason}; without times, give seed pairs to start from, or labels")
     with run.stages("evidence"):
         evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step, literals=run.literals)
+    alone = evidence.beliefs.without_partner
+    if alone is not None and alone > MOSTLY_ALONE:
+        logger.warning(
+            "%.0f %% of the best pairs look like chance: the graphs have little in common; "
+            "give seed pairs, or keep only high confidence (--min-confidence)",
+            100 * alone,
+        )
+    return evidence
+
+
+def _by_evidence(run: Run, evidence: Evidence, fused: FusedPlan | None = None) -> Alignment:
     with run.stages("decode"):
         pairs, confidence = evidence.beliefs.pairs, evidence.beliefs.confidence
         if run.config.many_to_one:
             pairs, confidence = assign(chosen_by_row(evidence.settled, evidence.beliefs), many_to_one=True)
         found = FoundPairs(pairs.astype(np.int32), confidence)
     first_pairs = None if len(run.seeds) else evidence.first_pairs.astype(np.int32)
-    return _alignment(run, found, evidence.plan, pseudo_seeds=first_pairs, evidence=evidence)
+    plan = evidence.plan if fused is None else fused.plan
+    return _alignment(run, found, plan, pseudo_seeds=first_pairs, evidence=evidence, fused=fused)
 
 
 METHODS: dict[Method, Callable[[Run], Alignment]] = {
     "temporal": _temporal,
     "dualmatch": _dualmatch,
     "evidence": _evidence,
+    "fused": _fused,
 }
 
 
@@ -232,6 +296,7 @@ def _alignment(
     pseudo_seeds: Pairs | None,
     decoded: Decoded | None = None,
     evidence: Evidence | None = None,
+    fused: FusedPlan | None = None,
 ) -> Alignment:
     """The result: seeds as given, and of what was found for other entities what is sure enough."""
     config = run.config
@@ -252,6 +317,7 @@ def _alignment(
         pseudo_seeds=pseudo_seeds,
         decoded=decoded,
         evidence=evidence,
+        fused=fused,
         seconds=dict(run.stages.seconds),
     )
 

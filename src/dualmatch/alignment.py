@@ -14,6 +14,7 @@ from scipy import sparse as sp
 from dualmatch.config import Config
 from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded
+from dualmatch.decode.fusing import FusedPlan
 from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import (
     BestCandidates,
@@ -62,8 +63,9 @@ class Alignment:
     decoded:
         What the GM-Decoder chose and why: α, and D with both kernels for every α tried.
     evidence:
-        What the rounds of method evidence ended with; None for other methods. Runners-up, relations and explanations
-        come from it.
+        What the rounds of methods evidence and fused ended with. Runners-up, relations and explanations come from it.
+    fused:
+        The weights of method fused, and D of all that were tried.
     seconds:
         What each stage took.
     """
@@ -78,6 +80,7 @@ class Alignment:
     pseudo_seeds: Pairs | None = None
     decoded: Decoded | None = None
     evidence: Evidence | None = None
+    fused: FusedPlan | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     version: str = __version__
 
@@ -89,6 +92,23 @@ class Alignment:
     def unmatched(self) -> NDArray[np.intp]:
         """Source rows that end as "no match"."""
         return np.setdiff1d(np.arange(self.source.n_entities), self.pairs[:, 0])
+
+    @property
+    def weights(self) -> Mapping[str, float] | None:
+        """The weight of each channel, where the method has several."""
+        if self.fused is not None:
+            return self.fused.weights
+        alpha = None if self.decoded is None else self.decoded.alpha
+        return None if alpha is None else {"temporal": alpha, "relational": 1.0}
+
+    @property
+    def distances(self) -> Mapping[str, float] | None:
+        """D of every weight tried: by α, or by the weights of the channels beside evidence."""
+        if self.fused is not None:
+            tried = {", ".join(map(str, key)): value.total for key, value in self.fused.distances.items()}
+        else:
+            tried = {} if self.decoded is None else {str(key): d.total for key, d in self.decoded.distances.items()}
+        return tried or None
 
     @property
     def rounds(self) -> tuple[Round, ...] | None:

@@ -130,15 +130,14 @@ def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
 def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
     report, decoded, rounds = asdict(evaluation), alignment.decoded, alignment.rounds
     alpha = None if decoded is None else decoded.alpha
-    distances = None if decoded is None else {str(a): d.total for a, d in decoded.distances.items()}
     return {
         "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
         "abstention": report["abstention"],
         "calibration": report["calibration"],
         "pseudo_seeds": report["pseudo_seeds"],
         "alpha": alpha,
-        "weights": None if alpha is None else {"temporal": alpha, "relational": 1.0},
-        "distance": distances or None,
+        "weights": None if alignment.weights is None else dict(alignment.weights),
+        "distance": None if alignment.distances is None else dict(alignment.distances),
         "rounds": None if rounds is None else [asdict(step) for step in rounds],
     }
 

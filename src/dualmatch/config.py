@@ -19,8 +19,12 @@ from dualmatch.decode.decoder import PAPER_ALPHAS
 from dualmatch.errors import ConfigError
 from dualmatch.memory import default_limit
 
-Method = Literal["temporal", "dualmatch", "evidence"]
-DEFAULT_METHOD: Method = "temporal"
+Method = Literal["temporal", "dualmatch", "evidence", "fused"]
+DEFAULT_METHOD: Method = "evidence"
+TRAINED: frozenset[Method] = frozenset({"dualmatch", "fused"})
+"""Methods that train, so need the extra [gnn]."""
+EXPLAINED: frozenset[Method] = frozenset({"evidence", "fused"})
+"""Methods that keep the evidence behind a link."""
 Decoder = Literal["graph-matching", "naive"]
 Negatives = Literal["other", "both"]
 Reflection = Literal["auto", "all", "times", "none"]
@@ -63,8 +67,8 @@ class Config(BaseModel):
 
     method: Method = Field(
         default=DEFAULT_METHOD,
-        description="how to align: 'temporal' is the paper's learning-free time channel, 'dualmatch' the paper's whole "
-        "method (needs the extra [gnn])",
+        description="how to align: 'evidence' goes by shared dated facts, 'temporal' is the paper's learning-free time "
+        "channel, 'dualmatch' the paper's whole method and 'fused' all of these (both need the extra [gnn])",
     )
     min_confidence: float | None = Field(
         default=None,

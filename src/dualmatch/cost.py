@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from dualmatch.config import Config
+from dualmatch.config import TRAINED, Config
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
 
@@ -28,12 +28,16 @@ class Estimate:
 
 
 # (units, bytes) at the cheapest and the dearest of the graphs measured: YAGO-WIKI20K, DICEWS-R and simulated worlds.
-_PER_CELL: Final = {"temporal": ((1e-7, 5e-7), (6.0, 45.0)), "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0))}
+_PER_CELL: Final = {
+    "temporal": ((1e-7, 5e-7), (6.0, 45.0)),
+    "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0)),
+    "fused": ((1e-6, 2.5e-6), (20.0, 55.0)),
+}
 _PER_FACT: Final = {"evidence": ((2e-5, 6e-5), (600.0, 2000.0))}
 _BASE_BYTES: Final = 2.5e8
 # Bytes a fact, below what any measured run took however small its limit: evidence took 690 on DICEWS-R and 1,500 on
 # YAGO-WIKI20K; temporal, which holds the features of its hops whole, took 5,200 there under a limit of 70 MB.
-_LEAST_PER_FACT: Final = {"temporal": 200.0, "dualmatch": 200.0, "evidence": 500.0}
+_LEAST_PER_FACT: Final = {"temporal": 200.0, "dualmatch": 200.0, "evidence": 500.0, "fused": 500.0}
 
 
 def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit: float | None = None) -> Estimate:
@@ -59,7 +63,7 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
 def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) -> float:
     """What a run takes, besides the program itself, however small its blocks are."""
     least = _LEAST_PER_FACT[config.method] * (source.n_facts + target.n_facts)
-    if config.method == "dualmatch":
+    if config.method in TRAINED:
         # Vectors of all entities, their gradients, the optimiser's state and one layer, for each of the aspects.
         aspects = 2 + config.time_aspect
         least += 4 * 4 * aspects * config.dimension * (source.n_entities + target.n_entities)

@@ -16,6 +16,7 @@ from dualmatch.decode.belief import Beliefs, believe
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
 from dualmatch.encode.evidence.candidates import find_candidates, known_weight, scored_tokens
 from dualmatch.encode.evidence.context import context_candidates, context_of, context_vectors
+from dualmatch.encode.evidence.decoys import decoy_scores
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
 from dualmatch.encode.evidence.texts import with_texts
@@ -34,8 +35,8 @@ _RIGHT_OF_SOFT = 0.9
 _LEAST_SOFT = 0.1
 SURE: Final = 0.5
 """Pairs above this probability are more likely than all other outcomes together."""
-# What is this sure needs no context.
-_CLOSED = 0.9
+CLOSED: Final = 0.9
+"""What is this sure needs no context, and can be learnt from."""
 _STABLE_SHARE = 0.02
 _SINKHORN_ITERATIONS = 20
 
@@ -125,7 +126,8 @@ def gather_evidence(
         tokens = builder.build(knowledge)
         similarity = _with_seeds(find_candidates(tokens, n_threads=n_threads), given)
         settled = _balanced(similarity, sharpness_of(similarity))
-        beliefs = believe(settled, *known_weight(tokens), given)
+        decoys = decoy_scores(left, right, kinds, knowledge, tokens)
+        beliefs = believe(settled, *known_weight(tokens), given, decoys)
         sure = beliefs.pairs[beliefs.confidence > SURE]
         changed = len(np.setxor1d(_codes(pairs, target), _codes(sure, target)))
         pairs, used = sure, knowledge
@@ -148,7 +150,7 @@ def gather_evidence(
         logger.info("%s", log[-1])
         if changed <= _STABLE_SHARE * len(pairs):
             break
-    ranking = _with_context(similarity, left, right, tokens, beliefs.pairs[beliefs.confidence > _CLOSED])
+    ranking = _with_context(similarity, left, right, tokens, beliefs.pairs[beliefs.confidence > CLOSED])
     return Evidence(
         similarity=similarity,
         ranking=ranking,

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.alignment import Pairs
+from dualmatch.config import EXPLAINED, Method
 from dualmatch.errors import InputError
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN, Precision, coarsen
 
 KnownPairs = NDArray[np.integer] | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
 
@@ -69,9 +71,9 @@ def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
             raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
 
 
-def check_labels(wanted: bool, method: str) -> None:
-    """Only method evidence looks at labels."""
-    if wanted and method != "evidence":
+def check_labels(wanted: bool, method: Method) -> None:
+    """Only methods that go by evidence look at labels."""
+    if wanted and method not in EXPLAINED:
         raise InputError(f"method {method} does not look at labels; use method evidence, or leave the labels out")
 
 
@@ -87,8 +89,17 @@ def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_pre
         if not graph.has_times:
             return f"{graph.name}: no fact has a time, so time cannot tell its entities apart"
     if at_any_precision:
-        return None
-    intervals = shared_intervals(source, target)
-    if not len(np.intersect1d(intervals.source[intervals.source >= 0], intervals.target[intervals.target >= 0])):
+        common = np.intersect1d(_years(source), _years(target))
+    else:
+        intervals = shared_intervals(source, target)
+        common = np.intersect1d(intervals.source[intervals.source >= 0], intervals.target[intervals.target >= 0])
+    if not len(common):
         return f"{source.name} and {target.name} have no time in common; check their date formats and spans"
     return None
+
+
+def _years(graph: TemporalGraph) -> NDArray[np.int32]:
+    """The years in which a fact begins or ends; opaque times as they are."""
+    times = np.concatenate([graph.begin, graph.end])
+    known = times[times != UNKNOWN]
+    return np.unique(known if graph.opaque_times else coarsen(known, Precision.YEAR))

@@ -78,7 +78,7 @@ def test_explain_in_words_and_as_json(links: Path, run: Run, tmp_path: Path) -> 
     rows = rows_of(links)[1:]
     source, target = next((row[0], row[1]) for row in rows if row[1])
     out = run("explain", links, source)
-    assert out.startswith(f"{source} = {target} (confidence 0.")
+    assert out.startswith(f"{source} = {target} (confidence ")
     assert "  both: " in out
     data = json.loads(run("explain", links, target, "--target", "--json", "-", "--top", 2))
     assert (data["entity"], data["match"]) == (target, source)
@@ -104,7 +104,7 @@ def test_explain_refuses(
     links: Path, small_world: Path, tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     temporal = tmp_path / "temporal.tsv"
-    run("align", small_world, "-o", temporal)
+    run("align", small_world, "-o", temporal, "--method", "temporal")
     old = tmp_path / "old.tsv"
     old.write_text("source\ttarget\tconfidence\na\tb\t0.5\n")
     for arguments, words in (
@@ -124,16 +124,19 @@ def test_align_refuses_before_any_work(small_world: Path, tmp_path: Path, capsys
     world = shutil.copytree(small_world, tmp_path / "world")
     nowhere, out = tmp_path / "nowhere", tmp_path / "links.tsv"
     (tmp_path / "there.tsv.why.npz").write_text("mine")
-    evidence = ["--method", "evidence"]
+    evidence, time_only = ["--method", "evidence"], ["--method", "temporal"]
     for arguments, words in (
-        ([nowhere, "-o", out, "--reasons"], "--reasons: method temporal keeps no evidence"),
-        ([nowhere, "-o", out, "--relations", out], "method temporal learns no relation alignment; use method evidence"),
+        ([nowhere, "-o", out, "--reasons", *time_only], "--reasons: method temporal keeps no evidence"),
+        (
+            [nowhere, "-o", out, "--relations", out, *time_only],
+            "method temporal learns no relation alignment; use method evidence",
+        ),
         ([nowhere, "-o", out, "--relations", out, *evidence], f"{out}: is read or written by this very run already"),
         ([nowhere, "-o", tmp_path / "there.tsv", *evidence], f"{tmp_path / 'there.tsv.why.npz'}: exists already"),
         ([nowhere, "-o", out, "--relations", tmp_path / "no" / "r", *evidence], f"{tmp_path / 'no'}: no such folder"),
         ([world, "-o", world / "triples_1", "--force"], f"{world / 'triples_1'}: is read or written by this very run"),
         ([world, "-o", out, "--seeds", out, "--force"], f"{out}: is read or written by this very run already"),
-        ([world, "-o", out, "--many-to-one"], "many_to_one is there for method evidence only"),
+        ([world, "-o", out, "--many-to-one", *time_only], "many_to_one is there for methods evidence and fused"),
         ([nowhere, "-o", out, "--max-fdr", "1.5", "--min-confidence", "-1"], "option min_confidence: "),
     ):
         said = refused(["align", *map(str, arguments)], capsys, tmp_path)

@@ -41,7 +41,9 @@ def alignment_of(
     graphs = [TemporalGraph(*one_fact, *one_fact[:2], tuple(names), ("r",)) for names in (sources, targets)]
     plan = sparse_sinkhorn(sparse.csr_array((len(sources), len(targets))), 1.0)
     rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-    return Alignment(*graphs, rows, np.array(confidence, float), np.zeros(len(rows), bool), plan, Config())
+    return Alignment(
+        *graphs, rows, np.array(confidence, float), np.zeros(len(rows), bool), plan, Config(method="temporal")
+    )
 
 
 @settings(max_examples=100, deadline=None)

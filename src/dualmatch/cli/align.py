@@ -16,7 +16,7 @@ from dualmatch.cli.process import prepare_process
 from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.cli.writing import naming_options
-from dualmatch.config import Config
+from dualmatch.config import EXPLAINED, Config
 from dualmatch.errors import InputError
 from dualmatch.explain import reasons
 from dualmatch.grounds import no_evidence
@@ -120,7 +120,7 @@ def align_command(
     """
     run_file = RunFile() if config_path is None else read_run_file(config_path)
     config = Config.checked(**{**run_file.options, **given(options)})
-    has_evidence = config.method == "evidence"
+    has_evidence = config.method in EXPLAINED
     if with_reasons and not has_evidence:
         raise InputError(f"--reasons: {no_evidence(config.method)}")
     if relations_path is not None and not has_evidence:

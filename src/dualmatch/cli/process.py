@@ -6,7 +6,7 @@ import ctypes
 import ctypes.util
 import logging
 
-from dualmatch.config import Config
+from dualmatch.config import TRAINED, Config
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ def prepare_process(config: Config) -> None:
     size back to the system and the next step pays a page fault for every 4 kB of them, which costs more than the
     arithmetic. Methods that do not train are left alone.
     """
-    if config.method != "dualmatch":
+    if config.method not in TRAINED:
         return
     name = ctypes.util.find_library("c")
     mallopt = getattr(ctypes.CDLL(name), "mallopt", None) if name else None

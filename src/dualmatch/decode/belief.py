@@ -21,11 +21,9 @@ from dualmatch.decode.sparse_sinkhorn import SparsePlan
 
 Ids = NDArray[np.int64]
 
-# This share of the pairs loses its target, another one its source. Entities without partner compete with each other, so
-# where more of them turn out to exist, more are hidden.
-_HIDDEN_SHARES = (0.1, 0.25, 0.45)
+_HIDDEN_SHARE = 0.1  # this share of the pairs loses its target, another one its source
 # With fewer there is nothing to learn from; the plan's own probability has to do.
-_LEAST_SAMPLE = 20
+_LEAST_SAMPLE = 12
 _ITERATIONS = 100
 _SHARE_EDGES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 0.97])
 _SHARE_ITERATIONS = 10
@@ -91,7 +89,13 @@ class TwoNormals:
         return (self.mean_with * precise - self.mean_without * wide) / (precise - wide)
 
 
-def believe(plan: SparsePlan, weight_source: Vector, weight_target: Vector, known: Ids) -> Beliefs:
+def believe(
+    plan: SparsePlan,
+    weight_source: Vector,
+    weight_target: Vector,
+    known: Ids,
+    decoys: tuple[Vector, Vector] | None = None,
+) -> Beliefs:
     """Beliefs about the candidates of a plan.
 
     Parameters
@@ -102,6 +106,9 @@ def believe(plan: SparsePlan, weight_source: Vector, weight_target: Vector, know
         How much is known of each entity, above 0. Chance similarities depend on it, so they are compared net of it.
     known: (n, 2) int64
         Pairs that are certain: they teach nothing about the others.
+    decoys:
+        Similarities that made-up entities reach, and the log weights of the two they are between. Where most pairs look
+        like theirs, they stand for the entities without partner.
     """
     pairs, entry = assign(plan.entries)
     certain = np.isin(pairs[:, 0], known[:, 0])
@@ -111,15 +118,13 @@ def believe(plan: SparsePlan, weight_source: Vector, weight_target: Vector, know
     weight = np.log(weight_source), np.log(weight_target)
     settled, others = pairs[(entry >= _settled_from(entry[~certain])) & ~certain], pairs[~certain]
     learnt: _Learnt | None = None
-    for hidden in _HIDDEN_SHARES:
-        if learnt is not None and learnt.scores.without <= hidden:
-            break  # as many were hidden as there are entities without partner, or more
-        left_behind, share_then = _left_behind(
-            plan, settled, weight[0][settled[:, 0]] + weight[1][settled[:, 1]], hidden
-        )
-        if min(len(left_behind), len(others)) < _LEAST_SAMPLE:
-            break
-        learnt = _learn(plan, (others, left_behind), (_at(share, others), share_then), weight)
+    if len(others) >= _LEAST_SAMPLE:
+        known_of = weight[0][settled[:, 0]] + weight[1][settled[:, 1]]
+        left_behind, share_then = _left_behind(plan, settled, known_of)
+        if len(left_behind) >= _LEAST_SAMPLE:
+            learnt = _learn(plan, (others, left_behind), (_at(share, others), share_then), weight)
+        if decoys is not None and len(decoys[0]) >= _LEAST_SAMPLE:
+            learnt = _more_sceptical(learnt, _learn_from_decoys(plan, others, weight, *decoys))
     if learnt is None:
         probability = sparse.csr_array((np.minimum(plan.entries.data, 1.0), column, plan.entries.indptr), plan.shape)
         return Beliefs(pairs, np.minimum(entry, 1.0), probability, np.ones(len(row)), None)
@@ -162,6 +167,22 @@ def _learn(
     return learnt
 
 
+def _learn_from_decoys(
+    plan: SparsePlan, pairs: Ids, weight: tuple[Vector, Vector], similarity: Vector, known_of: Vector
+) -> _Learnt:
+    score = _logit(similarity)
+    expected = _Expected.fit(score, known_of)
+    found = _logit(_at(plan.similarity, pairs)) - expected.at(weight[0][pairs[:, 0]] + weight[1][pairs[:, 1]])
+    mixture = fit_two_normals(found, score - expected.at(known_of))
+    return _Learnt(mixture, expected, np.ones(len(_SHARE_EDGES) + 1))
+
+
+def _more_sceptical(hidden: _Learnt | None, decoys: _Learnt) -> _Learnt | None:
+    """Decoys know nothing of how alike real entities are, so they have the say only where most pairs look like them."""
+    most = decoys.scores.without > max(0.5, 0.0 if hidden is None else hidden.scores.without)
+    return decoys if most else hidden
+
+
 def _frequencies(share: Vector, weight: Vector) -> Vector:
     """How often a share falls between two edges; one more is counted everywhere, so that none is 0."""
     counts = np.bincount(_bin(share), weight, minlength=len(_SHARE_EDGES) + 1) + 1.0
@@ -188,7 +209,7 @@ def fit_two_normals(scores: Vector, without: Vector) -> TwoNormals:
     a quarter of the null's range could not hold more of the scores than of the null.
     """
     least = max(float((scores <= np.quantile(without, q)).mean()) / q for q in (0.25, 0.5, 0.75))
-    least = min(least, 0.999)
+    least = min(least, 0.9)
     mean_0, width_0 = float(without.mean()), float(without.std()) + 0.05
     high = scores[scores > np.quantile(without, 0.9)]
     high = high if len(high) >= _LEAST_SAMPLE else scores
@@ -232,11 +253,11 @@ class _Expected:
 
 def _settled_from(entry: Vector) -> float:
     """Pairs above one half; where those are few, the best few hundred: a wrong pair taken apart does no harm."""
-    enough = round(_LEAST_SAMPLE / _HIDDEN_SHARES[0])
+    enough = round(_LEAST_SAMPLE / _HIDDEN_SHARE)
     return min(0.5, float(np.partition(entry, -enough)[-enough])) if len(entry) > enough else 0.0
 
 
-def _left_behind(plan: SparsePlan, pairs: Ids, weight: Vector, share: float) -> tuple[Ids, Vector]:
+def _left_behind(plan: SparsePlan, pairs: Ids, weight: Vector) -> tuple[Ids, Vector]:
     """Pairs of entities whose partner was hidden: what they choose in its absence, and with what share.
 
     Some pairs lose their target and others their source in the same run, as entities without partner exist on both
@@ -245,7 +266,7 @@ def _left_behind(plan: SparsePlan, pairs: Ids, weight: Vector, share: float) -> 
     """
     place = np.empty(len(pairs))
     place[np.lexsort((weight, _at(plan.similarity, pairs)))] = (np.arange(len(pairs)) * _GOLDEN_RATIO) % 1.0
-    one, other = pairs[place < share], pairs[(place >= share) & (place < 2 * share)]
+    one, other = pairs[place < _HIDDEN_SHARE], pairs[(place >= _HIDDEN_SHARE) & (place < 2 * _HIDDEN_SHARE)]
     found, shares = [], []
     for without_target, without_source in ((one, other), (other, one)):
         rows = np.setdiff1d(np.arange(plan.shape[0]), without_source[:, 0])
@@ -269,7 +290,7 @@ def _share(entries: sparse.csr_array) -> sparse.csr_array:
 
 
 def _at(matrix: sparse.csr_array, pairs: Ids) -> Vector:
-    if not len(pairs):  # scipy would give a sparse array
+    if len(pairs) == 0:  # scipy gives a sparse array then
         return np.zeros(0)
     return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 

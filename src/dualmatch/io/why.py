@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.alignment import Alignment
+from dualmatch.config import EXPLAINED
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
@@ -140,7 +141,7 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
 
 def _refuse_without_evidence(path: Path) -> None:
     method = method_of(path)
-    if method is not None and method != "evidence":
+    if method is not None and method not in EXPLAINED:
         raise InputError(f"{path}: {no_evidence(method)}")
 
 

@@ -48,7 +48,7 @@ def scored_tokens(
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """The matrices whose product source · targetᵀ is the similarity; columns as in `tokens`, hubs left empty."""
     affordable = _affordable(tokens.cost, products_per_entity * (tokens.source.shape[0] + tokens.target.shape[0]))
-    source, target = (_smoothed(matrix, tokens.smoothing) for matrix in (tokens.source, tokens.target))
+    source, target = (smoothed(matrix, tokens.smoothing) for matrix in (tokens.source, tokens.target))
     if len(affordable) < len(tokens.cost):
         source, target = (_only_columns(matrix, affordable) for matrix in (source, target))
     return source, target
@@ -74,16 +74,18 @@ def _affordable(cost: np.ndarray, budget: float) -> np.ndarray:
 
 def known_weight(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
     """|x|² + λ of each entity: how much is known of it. Similarity divides by its root."""
-    return _weight(tokens.source, tokens.smoothing), _weight(tokens.target, tokens.smoothing)
+    return weight_of(tokens.source, tokens.smoothing), weight_of(tokens.target, tokens.smoothing)
 
 
-def _weight(matrix: sp.csr_matrix, smoothing: float) -> np.ndarray:
+def weight_of(matrix: sp.csr_matrix, smoothing: float) -> np.ndarray:
+    """|x|² + λ of each row."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     squared = np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0])
     return squared + max(smoothing, 1e-9)
 
 
-def _smoothed(matrix: sp.csr_matrix, smoothing: float) -> sp.csr_matrix:
-    factor = 1.0 / np.sqrt(_weight(matrix, smoothing))
+def smoothed(matrix: sp.csr_matrix, smoothing: float) -> sp.csr_matrix:
+    """Rows divided by √(|x|² + λ)."""
+    factor = 1.0 / np.sqrt(weight_of(matrix, smoothing))
     values = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
     return sp.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -55,6 +55,18 @@ class FactSides:
     n_entities: int
     n_directed: int
     texts: tuple[tuple[Ids, Ids], ...] = ()
+
+    def of_entities(self, wanted: NDArray[np.bool_]) -> FactSides:
+        """The sides of some entities only, numbering kept."""
+        rows = np.flatnonzero(wanted[self.entity])
+        return replace(
+            self,
+            entity=self.entity[rows],
+            other=self.other[rows],
+            relation=self.relation[rows],
+            direction=self.direction[rows],
+            times=tuple(time[rows] for time in self.times),
+        )
 
 
 def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
