@@ -17,6 +17,7 @@ lint: .venv/installed-for-tests
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/temporal.py
+	$(BIN)/python benchmarks/reading.py
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("dualmatch needs Python 3.11 or newer; set PYTHON=…" if sys.version_info < (3, 11) else 0)'

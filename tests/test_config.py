@@ -37,12 +37,22 @@ def test_the_plain_constructor_speaks_the_same_words() -> None:
         ("zero_counts", 1),
         ("sinkhorn_iterations", 0),
         ("memory_limit", 1),
+        ("memory_limit", "1.2.3GB"),
+        ("memory_limit", "much"),
         ("method", None),
     ],
 )
 def test_no_value_is_bent_into_shape(name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=rf"^option {name}: [^\n]+$"):
         Config.checked(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("8GB", 8 * 10**9), ("1.5 gb", 15 * 10**8), ("100m", 10**8), ("200000000", 2 * 10**8)],
+)
+def test_a_memory_limit_may_have_a_unit(text: str, value: int) -> None:
+    assert Config.checked(memory_limit=text).memory_limit == value
 
 
 def test_a_config_does_not_change() -> None:

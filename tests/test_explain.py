@@ -16,13 +16,14 @@ from dualmatch import (
     TemporalGraph,
     align,
     explain,
-    read_folder,
     read_grounds,
 )
 from dualmatch.encode.evidence import candidates, shared
 from dualmatch.explain import reasons
 from dualmatch.grounds import Grounds, grounds_of
+from dualmatch.io.intake import ReadOptions
 from dualmatch.io.outputs import Outputs
+from dualmatch.io.sides import Recipe
 from dualmatch.io.why import input_hashes
 from dualmatch.simulate import World, shuffled_copy, simulate
 
@@ -232,10 +233,12 @@ def test_methods_without_evidence_cannot_explain() -> None:
 
 
 def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path) -> None:
-    data = read_folder(small_world)
+    recipe = Recipe((small_world,), (ReadOptions(), ReadOptions()))
+    data = recipe.read().folder
+    assert data is not None
     alignment = align(data.source, data.target, data.read_pairs(small_world / "sup_pairs"), method="evidence")
     path = tmp_path / "links.tsv"
-    Outputs(path, None, explained=True).write(alignment, None, small_world, input_hashes(small_world))
+    Outputs(path, explained=True).write(alignment, None, recipe, input_hashes(recipe))
     grounds, in_memory = read_grounds(path), grounds_of(alignment)
     for row, name in enumerate(data.source.entities):
         from_file, by_id = explain(grounds, name), explain(grounds, str(data.source_ids[row]))

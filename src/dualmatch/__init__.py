@@ -7,10 +7,15 @@ from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExt
 from dualmatch.evaluate import evaluate
 from dualmatch.explain import explain
 from dualmatch.explanation import Explanation
+from dualmatch.graph.literals import Literals
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.inspection import inspect_graph
+from dualmatch.io.export import write_alignment
 from dualmatch.io.folder import BenchmarkFolder, read_folder
-from dualmatch.io.links import write_alignment
+from dualmatch.io.naming import Naming
+from dualmatch.io.read import read_graph
 from dualmatch.io.why import read_grounds
+from dualmatch.merge import merge
 from dualmatch.version import __version__
 
 __all__ = [
@@ -21,14 +26,19 @@ __all__ = [
     "DualMatchError",
     "Explanation",
     "InputError",
+    "Literals",
     "MissingExtraError",
+    "Naming",
     "OutputError",
     "TemporalGraph",
     "__version__",
     "align",
     "evaluate",
     "explain",
+    "inspect_graph",
+    "merge",
     "read_folder",
+    "read_graph",
     "read_grounds",
     "write_alignment",
 ]

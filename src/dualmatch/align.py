@@ -12,6 +12,7 @@ from scipy import sparse
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import EXPLAINED, TRAINED, Config, Method
+from dualmatch.cost import check_memory
 from dualmatch.decode.assign import assign, decide
 from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
@@ -23,8 +24,9 @@ from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
 from dualmatch.evidence import CLOSED, Evidence, gather_evidence
+from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.inputs import KnownPairs, check_graphs, check_pairs, why_time_is_no_help
+from dualmatch.inputs import KnownPairs, check_graphs, check_labels, check_pairs, why_time_is_no_help
 from dualmatch.io.checkpoint import CheckpointFile
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
@@ -44,6 +46,7 @@ def align(
     target: TemporalGraph,
     seeds: KnownPairs | None = None,
     *,
+    literals: LiteralPair | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
     config: Config | None = None,
@@ -57,6 +60,8 @@ def align(
         The two graphs.
     seeds:
         Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
+    literals:
+        Labels and other literals of both graphs to look at besides the facts (method evidence only); none by default.
     progress:
         Called with (stage, steps done, steps in all, a note such as the loss).
     checkpoint:
@@ -83,6 +88,8 @@ def align(
     """
     config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
     check_graphs(source, target)
+    check_memory(source, target, config)
+    check_labels(literals is not None, config.method)
     if checkpoint is not None and config.method not in TRAINED:
         raise InputError(f"a checkpoint goes with methods that train, dualmatch and fused; {config.method} does not")
     if config.many_to_one and config.method not in EXPLAINED:
@@ -90,7 +97,7 @@ def align(
             f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
         )
     saved = None if checkpoint is None else Path(checkpoint)
-    run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved)
+    run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved, literals)
     return METHODS[config.method](run)
 
 
@@ -105,8 +112,9 @@ class Run:
         config: Config,
         stages: Stages,
         checkpoint: Path | None,
+        literals: LiteralPair | None,
     ) -> None:
-        self.source, self.target, self.seeds = source, target, seeds
+        self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
         self.config, self.stages, self.checkpoint = config, stages, checkpoint
         # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
         self.share = config.memory_limit // 4
@@ -244,10 +252,11 @@ def _fused(run: Run) -> Alignment:
 
 
 def _gathered(run: Run) -> Evidence:
-    if not len(run.seeds) and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
-        raise InputError(f"{reason}; without times, give seed pairs to start from")
+    by_time_alone = not len(run.seeds) and run.literals is None
+    if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
+        raise InputError(f"{reason}; without times, give seed pairs to start from, or labels")
     with run.stages("evidence"):
-        evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step)
+        evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step, literals=run.literals)
     alone = evidence.beliefs.without_partner
     if alone is not None and alone > MOSTLY_ALONE:
         logger.warning(

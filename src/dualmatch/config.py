@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+import re
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -34,6 +35,18 @@ def _numbers(value: object) -> object:
     if isinstance(value, str):
         return tuple(float(part) for part in value.split(","))
     return tuple(value) if isinstance(value, list) else value
+
+
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def _bytes(value: object) -> object:
+    """Allow "8GB", "500 MB" and plain digits where a number of bytes is meant."""
+    found = re.fullmatch(r"([0-9.]+)\s*([kmgt]?)b?", value.strip().lower()) if isinstance(value, str) else None
+    try:
+        return value if found is None else int(float(found[1]) * _UNITS[found[2]])
+    except ValueError:
+        return value
 
 
 class Config(BaseModel):
@@ -75,10 +88,11 @@ class Config(BaseModel):
         default=False, description="let several source entities take one target (methods evidence and fused)"
     )
     seed: int = Field(default=0, ge=0, description="seed of every random choice")
-    memory_limit: int = Field(
+    memory_limit: Annotated[int, BeforeValidator(_bytes)] = Field(
         default_factory=default_limit,
         ge=2**26,
-        description="bytes that large matrices may take (default: 60 % of the machine)",
+        description="bytes that large matrices may take, 8GB for example; a run that cannot do with it is refused "
+        "(default: 60 % of the machine)",
     )
     hops: int = Field(default=2, ge=0, le=5, description="L: how many hops temporal features travel")
     zero_counts: bool = Field(

@@ -12,7 +12,7 @@ from dualmatch.benchmark import benchmark
 from dualmatch.config import Config
 from dualmatch.errors import OutputError
 from dualmatch.io.atomic import write_text
-from dualmatch.io.links import write_alignment
+from dualmatch.io.export import write_alignment
 from dualmatch.simulate import DEMO, simulate, write_folder
 from dualmatch.stages import Progress
 

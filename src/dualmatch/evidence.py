@@ -19,7 +19,9 @@ from dualmatch.encode.evidence.context import context_candidates, context_of, co
 from dualmatch.encode.evidence.decoys import decoy_scores
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
+from dualmatch.encode.evidence.texts import with_texts
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, Tokens, build_tokens
+from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 
 logger = logging.getLogger(__name__)
@@ -85,6 +87,7 @@ class Evidence:
     source: FactSides
     target: FactSides
     kinds: tuple[TimeKind, ...]
+    literals: LiteralPair | None
     rounds: tuple[Round, ...]
 
     def tokens(self) -> Tokens:
@@ -99,6 +102,7 @@ def gather_evidence(
     max_rounds: int = 8,
     n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
+    literals: LiteralPair | None = None,
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -106,8 +110,11 @@ def gather_evidence(
     ----------
     seeds: (n, 2) int64
         Pairs known beforehand; they stay in every round. Without them, round 0 goes by time alone.
+    literals:
+        Labels and other literals to look at besides the facts.
     """
     left, right, kinds = fact_sides(source, target)
+    left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
     knowledge = _knowledge(left, right, given, None) if len(given) else None
     pairs, first_pairs, log = given, given, []
@@ -156,6 +163,7 @@ def gather_evidence(
         source=left,
         target=right,
         kinds=kinds,
+        literals=literals,
         rounds=tuple(log),
     )
 

@@ -13,7 +13,7 @@ from dualmatch.decode.no_match import Reason
 from dualmatch.decode.shortlist import ordered
 from dualmatch.encode.evidence.shared import SharedFacts
 from dualmatch.errors import InputError
-from dualmatch.explanation import Candidate, Explanation, Lack, SharedFact
+from dualmatch.explanation import TEXTS_ALIKE, Candidate, Explanation, Lack, SharedFact
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
 from dualmatch.grounds import Grounds, grounds_of
@@ -75,8 +75,9 @@ def reasons(alignment: Alignment | Grounds, top: int = REASONS) -> list[str]:
     """
     grounds = _grounds(alignment)
     texts = [""] * grounds.source.n_entities
-    for source, shared in _most_shared(grounds, top):
-        texts[source] = "; ".join(f"{fact} (+{fact.weight:.3f})" for fact in shared)
+    for source, alike, shared in _most_shared(grounds, top):
+        weights = ([(TEXTS_ALIKE, alike)] if alike else []) + [(str(fact), fact.weight) for fact in shared]
+        texts[source] = "; ".join(f"{words} (+{weight:.3f})" for words, weight in weights)
     for source in grounds.pairs[grounds.is_seed, 0].tolist():
         texts[source] = "; ".join(part for part in ("given as a seed", texts[source]) if part)
     none = grounds.no_matches
@@ -85,14 +86,14 @@ def reasons(alignment: Alignment | Grounds, top: int = REASONS) -> list[str]:
     return texts
 
 
-def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, tuple[SharedFact, ...]]]:
-    """The weightiest shared facts of every pair, by source row."""
+def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, float, tuple[SharedFact, ...]]]:
+    """What texts add, and the weightiest shared facts, of every pair, by source row."""
     for start in range(0, len(grounds.pairs), _BATCH):
         batch = grounds.pairs[start : start + _BATCH]
         of_source, of_target = (grounds.scoring.facts(side, batch[:, side].tolist()) for side in (0, 1))
         for source, target in batch.tolist():
             shared = grounds.scoring.shared(source, target, of_source, of_target)
-            yield source, shared_in_words(grounds, shared.first(top))
+            yield source, shared.texts, shared_in_words(grounds, shared.first(top))
 
 
 class _Explainer:
@@ -127,11 +128,12 @@ class _Explainer:
             grounds.target.entities[self.match],
             float(grounds.confidence[self.at]),
             bool(grounds.is_seed[self.at]),
-            float(shared.weight.sum()),
+            shared.similarity,
             shared_in_words(grounds, shared),
             None,
             None,
             others,
+            shared.texts,
         )
 
     def _probabilities(self) -> dict[int, float]:
@@ -149,9 +151,10 @@ class _Explainer:
         return Candidate(
             self.grounds.target.entities[other],
             probability,
-            float(shared.weight.sum()),
+            shared.similarity,
             shared_in_words(self.grounds, shared),
             self._lacks(shared),
+            shared.texts,
         )
 
     def _lacks(self, shared: SharedFacts) -> tuple[Lack, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Aspect = Literal["relation", "entity"]
 
@@ -88,6 +88,7 @@ class Candidate:
     similarity: float
     shared: tuple[SharedFact, ...]
     lacks: tuple[Lack, ...]
+    texts: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,13 @@ class Explanation:
     confidence:
         That the match, or "no match", is right.
     similarity:
-        To the match; the weights of `shared` add up to it. 0 where there is none.
+        To the match; the weights of `shared` and `texts` add up to it. 0 where there is none.
     no_match, category:
         Why there is no match, in words and as the name of a `Reason`; None where there is one.
     others:
         Other candidates, the most likely first. For "no match" the best candidate of all is the first.
+    texts:
+        What labels and other literals in common add, where the run looked at them.
     """
 
     entity: str
@@ -117,6 +120,7 @@ class Explanation:
     no_match: str | None
     category: str | None
     others: tuple[Candidate, ...]
+    texts: float = 0.0
 
     def as_dict(self, top: int | None = None) -> dict[str, Any]:
         """Plain data for JSON, with at most `top` facts in each list; how many more there are is told."""
@@ -132,12 +136,12 @@ class Explanation:
         """A few lines for people, with at most `top` facts in each list."""
         lines = [self._headline()]
         if self.match is not None:
-            lines += [f"Similarity {self.similarity:.3f}, from the facts both have:", *shared_lines(self.shared, top)]
+            lines += [f"Similarity {self.similarity:.3f}, from the facts both have:", *_lines(self, top)]
         for other in self.others:
             likely = f"probability {other.probability:.3f}, similarity {other.similarity:.3f}"
             lines.append(f"Candidate {other.name}: {likely}" if self.match is None else f"Not {other.name}: {likely}")
             if self.match is None:
-                lines += ["  shares:", *shared_lines(other.shared, top, "    ")]
+                lines += ["  shares:", *_lines(other, top, "    ")]
             if other.lacks:
                 lines += ["  lacks:", *_lack_lines(other.lacks, top)]
         return "\n".join(lines)
@@ -152,10 +156,14 @@ class Explanation:
         return self.in_words()
 
 
-def shared_lines(shared: tuple[SharedFact, ...], top: int, indent: str = "  ") -> list[str]:
-    """One line a fact, and one for the rest."""
-    lines = [f"{indent}both: {fact} (+{fact.weight:.3f})" for fact in shared[:top]]
-    rest = shared[top:]
+TEXTS_ALIKE: Final = "labels or literals alike"
+
+
+def _lines(of: Explanation | Candidate, top: int, indent: str = "  ") -> list[str]:
+    """One line for texts, one a fact, and one for the rest."""
+    lines = [f"{indent}both: {TEXTS_ALIKE} (+{of.texts:.3f})"] if of.texts else []
+    lines += [f"{indent}both: {fact} (+{fact.weight:.3f})" for fact in of.shared[:top]]
+    rest = of.shared[top:]
     if rest:
         lines.append(f"{indent}… and {len(rest):,} more (+{sum(fact.weight for fact in rest):.3f})")
     return lines or [f"{indent}nothing"]

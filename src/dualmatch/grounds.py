@@ -15,6 +15,7 @@ from dualmatch.decode.shortlist import best_candidates
 from dualmatch.encode.evidence.shared import Scoring
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import InputError
+from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
 
@@ -33,6 +34,8 @@ class Grounds:
         As in `Alignment`.
     source_ids, target_ids: (n_entities,) int64 or None
         The ids entities have in the input files.
+    literals:
+        Labels and other literals, where the run looked at them.
     """
 
     source: TemporalGraph
@@ -44,11 +47,12 @@ class Grounds:
     is_seed: NDArray[np.bool_]
     source_ids: NDArray[np.int64] | None = None
     target_ids: NDArray[np.int64] | None = None
+    literals: LiteralPair | None = None
 
     @cached_property
     def scoring(self) -> Scoring:
         """The last round's tokens, built again."""
-        return Scoring(self.source, self.target, self.knowledge)
+        return Scoring(self.source, self.target, self.knowledge, self.literals)
 
     @cached_property
     def believed(self) -> frozenset[tuple[int, int]]:
@@ -80,6 +84,7 @@ class Grounds:
             self.is_seed,
             self.target_ids,
             self.source_ids,
+            None if self.literals is None else (self.literals[1], self.literals[0]),
         )
 
 
@@ -102,6 +107,7 @@ def grounds_of(alignment: Alignment) -> Grounds:
         alignment.pairs,
         alignment.confidence,
         alignment.is_seed,
+        literals=evidence.literals,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.alignment import Pairs
+from dualmatch.config import EXPLAINED, Method
 from dualmatch.errors import InputError
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
@@ -68,6 +69,12 @@ def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
     for graph in (source, target):
         if graph.n_facts == 0:
             raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
+
+
+def check_labels(wanted: bool, method: Method) -> None:
+    """Only methods that go by evidence look at labels."""
+    if wanted and method not in EXPLAINED:
+        raise InputError(f"method {method} does not look at labels; use method evidence, or leave the labels out")
 
 
 def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_precision: bool = False) -> str | None:

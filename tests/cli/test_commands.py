@@ -51,7 +51,8 @@ def test_the_same_input_gives_the_same_bytes(
     for name in ("first", "second"):
         run(capsys, "align", small_world, "-o", tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "first.why.npz", "second", "second.why.npz"]
+    written = [f"{name}{end}" for name in ("first", "second") for end in ("", ".config.toml", ".why.npz")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 
 def test_force_replaces(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,14 +84,13 @@ def test_quiet_prints_nothing(small_world: Path, tmp_path: Path, capsys: pytest.
         ["align", small_world, "-o", tmp_path / "links.tsv"],
         ["benchmark", small_world, "--json", tmp_path / "report.json"],
         ["simulate", "-o", tmp_path / "world", "--entities", "40"],
+        ["inspect", small_world],
+        ["evaluate", tmp_path / "links.tsv", "--gold", small_world / "ref_pairs"],
+        ["merge", small_world, "--links", tmp_path / "links.tsv", "-o", tmp_path / "merged.tsv"],
     ):
         assert run(capsys, *call, "--quiet") == ("", "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "links.tsv",
-        "links.tsv.why.npz",
-        "report.json",
-        "world",
-    ]
+    written = ["links.tsv", "links.tsv.config.toml", "links.tsv.why.npz", "merged.tsv", "report.json", "world"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 
 def test_warnings_are_one_line_on_standard_error_and_quiet_silences_them(
@@ -107,6 +107,7 @@ def test_verbose_tells_what_was_read(small_world: Path, tmp_path: Path, capsys: 
     out, err = run(capsys, "-v", "align", small_world, "-o", tmp_path / "links.tsv")
     assert err.count("info: read TemporalGraph(") == 2
     assert "info:" not in out
+    assert run(capsys, "align", small_world, "-o", tmp_path / "links.tsv", "--force", "-v")[1].count("info: read") == 2
 
 
 def test_json_on_standard_output_is_all_there_is(

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 import pytest
@@ -42,8 +43,8 @@ def test_ctrl_c_while_writing(
     monkeypatch: pytest.MonkeyPatch,
     old: str | None,
 ) -> None:
-    def interrupted(_table: pl.DataFrame, path: Path, **_options: object) -> None:
-        path.write_text("source\ttar")
+    def interrupted(_table: pl.DataFrame, file: BinaryIO, **_options: object) -> None:
+        file.write(b"source\ttar")
         raise KeyboardInterrupt
 
     links = tmp_path / "links.tsv"

@@ -43,13 +43,22 @@ DATES = DAYS | DAYS.map(lambda d: (*d[:2], 0)) | st.integers(-MAX_YEAR, MAX_YEAR
         ("2000-02-29", (2000, 2, 29)),
         ("5000000-12-31", (5_000_000, 12, 31)),
         ("-5000000", (-5_000_000, 0, 0)),
+        ("2005-03-01T12:30:00Z", (2005, 3, 1)),
+        ("2005-03-01 12:30:00.25", (2005, 3, 1)),
+        ("2005-03-01T12:30+02:00", (2005, 3, 1)),
+        ("+1541-00-00T00:00:00Z", (1541, 0, 0)),
+        ("-0044-03-15T00:00:00Z", (-44, 3, 15)),
+        ("2005Z", (2005, 0, 0)),
+        ("2005-03+02:00", (2005, 3, 0)),
+        ("44 BCE", (-44, 0, 0)),
+        ("44BC", (-44, 0, 0)),
     ],
 )
 def test_dates_are_read(text: str, date: tuple[int, int, int]) -> None:
     assert parse_date(text) == encode_date(*date)
 
 
-@pytest.mark.parametrize("word", sorted(UNKNOWN_WORDS))
+@pytest.mark.parametrize("word", [*sorted(UNKNOWN_WORDS), "NaN", "Present", " ~ "])
 def test_words_for_unknown(word: str) -> None:
     assert parse_date(word) == UNKNOWN
     assert format_date(parse_date(word)) == "?"
@@ -60,7 +69,13 @@ def test_words_for_unknown(word: str) -> None:
     [
         ("soon", "'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"),
         ("2005-3", "is no date; write"),
-        ("2005-03-01T00:00:00Z", "is no date; write"),
+        ("2005-03-01T", "is no date; write"),
+        ("2005-03-01T1:00", "is no date; write"),
+        ("2005T12:00:00", "is no date; write"),
+        ("٢٠٠٥", "is no date; write"),
+        ("-44 BCE", "a year with BCE has no sign"),
+        ("0 BCE", "a year with BCE has no sign"),
+        ("x" * 10**6, f"^'{'x' * 60}'… is no date"),
         ("2005/03/01", "is no date; write"),
         ("2005-03-01\n2006", "is no date; write"),
         ("2005-13", "there is no month 13"),

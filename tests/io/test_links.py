@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -19,8 +20,10 @@ from dualmatch import Alignment, Config, TemporalGraph, align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.errors import InputError, OutputError
 from dualmatch.explain import reasons
+from dualmatch.io.export import write_alignment
 from dualmatch.io.folder import read_folder
-from dualmatch.io.links import method_of, read_links, read_name_pairs, write_alignment
+from dualmatch.io.links import method_of, read_links, read_name_pairs, read_unmatched
+from dualmatch.io.naming import Naming
 from dualmatch.io.relations import relation_table
 from dualmatch.simulate import World, shuffled_copy, simulate
 
@@ -38,7 +41,9 @@ def alignment_of(
     graphs = [TemporalGraph(*one_fact, *one_fact[:2], tuple(names), ("r",)) for names in (sources, targets)]
     plan = sparse_sinkhorn(sparse.csr_array((len(sources), len(targets))), 1.0)
     rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-    return Alignment(*graphs, rows, np.array(confidence, float), np.zeros(len(rows), bool), plan, Config())
+    return Alignment(
+        *graphs, rows, np.array(confidence, float), np.zeros(len(rows), bool), plan, Config(method="temporal")
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -65,6 +70,70 @@ def test_links_come_back_as_they_were_written(
     assert [source for source, _ in found] == sorted(source for source, _ in found)
     by_source = {sources[i]: confidence[i] for i, _ in pairs}
     np.testing.assert_allclose(read, [by_source[source] for source, _ in found], rtol=0, atol=5.01e-7)
+
+
+@pytest.mark.parametrize("extension", [".csv", ".parquet", ".jsonl", ".nt", ".sssom.tsv"])
+def test_links_come_back_from_every_format(tmp_path: Path, extension: str) -> None:
+    sources = ['say "hi"', "a\tb\nc", "é, ü", "x y/z%20", "http://e/Ada", "nobody"]
+    targets = ["Q1", "[Q2]", "urn:x:3", "http://e/Q4", "Q5", "Q6"]
+    alignment = alignment_of(sources, targets, [(i, i) for i in range(5)], [1.0, 0.25, 0.5, 0.125, 0.75])
+    path = tmp_path / f"links{extension}"
+    naming = Naming({"e": "http://e/", "x": "urn:x:"})
+    write_alignment(alignment, path, ["; because"] * 6, naming=naming)
+    pairs, confidence = read_links(path, naming)
+    assert dict(pairs) == dict(zip(sources[:5], targets[:5], strict=True))
+    if extension == ".nt":
+        assert (confidence == 1).all()
+        return
+    assert dict(zip(pairs, confidence.tolist(), strict=True)) == {
+        (sources[i], targets[i]): share for i, share in enumerate([1.0, 0.25, 0.5, 0.125, 0.75])
+    }
+    assert read_unmatched(path) == ["nobody"]
+    assert method_of(path) == "temporal"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "source,target\na,b\n"),
+        ("a.csv", 'source,target,confidence\n"a,b,1\n'),
+        ("a.parquet", "no Parquet"),
+        ("a.jsonl", '{"source": "a"}\n'),
+        ("a.jsonl", '{"source": 1, "target": null, "confidence": 1}\n'),
+        ("a.jsonl", "[]\n"),
+        ("a.nt", "nonsense\n"),
+        ("a.sssom.tsv", "subject_id\tobject_id\nex:a\tex:b\n"),
+        ("a.sssom.tsv", "a\tb\nc\td\n"),
+    ],
+)
+def test_other_formats_that_hold_no_links_are_told(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"{name}: cannot be read as links in"):
+        read_links(path)
+
+
+def test_a_wrong_row_is_told_in_other_formats_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("source,target,confidence\na,b,1\na,c,2\n")
+    with pytest.raises(InputError, match=r"a\.csv:3: '2' is no confidence"):
+        read_links(path)
+
+
+def test_runners_up_and_reasons_where_a_format_holds_them(tmp_path: Path) -> None:
+    alignment = align(*lives(), method="evidence")
+    for name in ("a.parquet", "a.jsonl", "a.csv", "a.sssom.tsv"):
+        write_alignment(alignment, tmp_path / name, reasons(alignment))
+    parquet = {row["source"]: row for row in pl.read_parquet(tmp_path / "a.parquet").iter_rows(named=True)}
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    table = {row["source"]: row for row in pl.read_csv(tmp_path / "a.csv").iter_rows(named=True)}
+    assert [each["target"] for each in parquet["Twin"]["runners_up"]] == ["Q10", "Q8"]
+    for row in lines:
+        pairs = [[each["target"], each["probability"]] for each in parquet[row["source"]]["runners_up"]]
+        assert row["runners_up"] == pairs == json.loads(table[row["source"]]["runners_up"])
+        assert row["reasons"] == parquet[row["source"]]["reasons"] == table[row["source"]]["reasons"]
+    assert table["Loner"]["target"] is None
+    assert f"\tmethod evidence; {table['Loner']['reasons']}\n" in (tmp_path / "a.sssom.tsv").read_text()
 
 
 def test_six_decimals_a_header_and_names_as_they_are(tmp_path: Path) -> None:

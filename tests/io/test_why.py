@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -10,11 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dualmatch import InputError, OutputError, TemporalGraph, align, read_folder, read_grounds
+from dualmatch import InputError, OutputError, TemporalGraph, align, read_grounds
+from dualmatch.io.intake import ReadOptions
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.relations import relation_table
+from dualmatch.io.sides import FOLDER_FILES, Recipe
 from dualmatch.io.why import companion_of, input_hashes
 from dualmatch.simulate import World, simulate
+
+NO_FILES = Recipe((), (ReadOptions(), ReadOptions()))
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +32,10 @@ def made(small_world: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 
 
 def write(folder: Path, path: Path, **options: object) -> None:
-    data = read_folder(folder)
-    alignment = align(data.source, data.target, method="evidence", **options)
-    Outputs(path, None, explained=True).write(alignment, None, folder, input_hashes(folder))
+    recipe = Recipe((folder,), (ReadOptions(), ReadOptions()))
+    sides = recipe.read()
+    alignment = align(sides.source, sides.target, method="evidence", **options)
+    Outputs(path, explained=True).write(alignment, None, recipe, input_hashes(recipe))
 
 
 @pytest.fixture
@@ -54,8 +60,10 @@ def test_it_says_what_it_is_and_holds_no_pickle(made: tuple[Path, Path]) -> None
         about = json.loads(stored["about"].tobytes())
         assert all(stored[name].dtype != object for name in stored.files)
     assert (about["method"], about["config"]["method"]) == ("evidence", "evidence")
-    assert set(about["inputs"]) == {path.name for path in folder.iterdir()} & set(input_hashes(folder))
-    assert about["inputs"]["triples_1"]["path"] == str(folder.resolve() / "triples_1")
+    hashes = {Path(path).name: sha256 for path, sha256 in about["inputs"].items()}
+    assert set(hashes) == set(FOLDER_FILES)
+    assert hashes["triples_1"] == hashlib.sha256((folder / "triples_1").read_bytes()).hexdigest()
+    assert about["recipe"]["paths"] == [str(folder.resolve())]
 
 
 def test_the_folder_may_have_moved(copied: tuple[Path, Path]) -> None:
@@ -113,7 +121,8 @@ def about(text: bytes) -> dict[str, np.ndarray]:
         about(b'{"format": 99}'),
         about(b"[]"),
         about(b"\xff"),
-        about(b'{"format": 1, "folder": 3, "inputs": {}, "alignment": ""}'),
+        about(b'{"format": 2, "recipe": {}, "inputs": 3, "alignment": ""}'),
+        about(b'{"format": 2, "recipe": {"paths": 3}, "inputs": {}, "alignment": ""}'),
         {"about": np.array([{}], dtype=object)},
         {"other": np.zeros(1)},
     ],
@@ -180,5 +189,5 @@ def test_nothing_is_written_where_a_relation_has_a_torn_name(tmp_path: Path) -> 
     torn = TemporalGraph(*columns, pair.source.entities, ("a\tb", "c\nd", "e"))
     alignment = align(torn, pair.target, method="evidence")
     with pytest.raises(OutputError, match=r"relations.tsv: 'a\\tb' holds a tab or line break"):
-        Outputs(tmp_path / "links.tsv", tmp_path / "relations.tsv", explained=True).write(alignment, None, tmp_path, {})
+        Outputs(tmp_path / "links.tsv", tmp_path / "relations.tsv").write(alignment, None, NO_FILES, {})
     assert list(tmp_path.iterdir()) == []

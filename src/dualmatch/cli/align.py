@@ -1,4 +1,4 @@
-"""`dualmatch align`: two graphs in, links out."""
+"""`dualmatch align`: two graphs in, links with a confidence out."""
 
 from __future__ import annotations
 
@@ -10,28 +10,42 @@ import click
 from dualmatch.align import align
 from dualmatch.alignment import Alignment
 from dualmatch.cli import console
-from dualmatch.cli.options import folder_argument, force_option, given, model_options, out_option, quiet_option
+from dualmatch.cli.json_output import JsonOutput
+from dualmatch.cli.options import force_option, given, json_option, model_options, out_option, talk_options
 from dualmatch.cli.process import prepare_process
+from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
 from dualmatch.cli.tables import percent
+from dualmatch.cli.writing import naming_options
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.errors import InputError
 from dualmatch.explain import reasons
 from dualmatch.grounds import no_evidence
-from dualmatch.io.folder import read_folder
+from dualmatch.inputs import check_labels
+from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
+from dualmatch.io.export import LINK_FORMATS
+from dualmatch.io.naming import Naming
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.relations import no_relations
-from dualmatch.io.why import FOLDER_FILES, input_hashes
+from dualmatch.io.run_file import RunFile, read_run_file
+from dualmatch.io.why import input_hashes
+
+_PATH = click.Path(path_type=Path)
 
 
 @click.command("align")
-@folder_argument
-@out_option("Where to write the links: a row for each source entity, tab-separated, with a header.")
-@click.option(
-    "--seeds", "seeds_path", type=click.Path(path_type=Path), help="Known pairs: two columns of ids or names."
+@graphs_argument
+@out_option(
+    "Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
+    ".sssom.tsv; - is standard output (TSV), and nothing else goes there."
 )
 @click.option(
+    "--output-format", type=click.Choice([*LINK_FORMATS]), help="Format of the links.  [default: by the output's name]"
+)
+@naming_options
+@click.option("--seeds", "seeds_path", type=_PATH, help="Known pairs: two columns of ids or names.")
+@click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Keep the state of training in this file after every epoch; where it exists, training goes on from it.",
 )
 @click.option(
@@ -40,57 +54,119 @@ from dualmatch.io.why import FOLDER_FILES, input_hashes
 @click.option(
     "--relations",
     "relations_path",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Also write which relations say the same: source, target, direction, score, support.",
 )
+@click.option(
+    "--config",
+    "config_path",
+    type=_PATH,
+    help="Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
+)
+@click.option(
+    "--labels",
+    type=_PATH,
+    multiple=True,
+    help="A file of names and labels, two tab-separated columns, to look at besides the facts (method evidence). Given "
+    "twice: the source's, then the target's.",
+)
+@click.option(
+    "--use-labels",
+    is_flag=True,
+    help="Look at the labels and literals of RDF, Wikidata and OpenEA files besides the facts (method evidence).",
+)
+@side_options
+@reading_options
 @model_options(Config)
+@json_option
 @force_option
-@quiet_option
+@talk_options
 def align_command(
-    folder: Path,
+    paths: tuple[Path, ...],
     output: Path,
+    output_format: str | None,
+    naming: Naming,
     seeds_path: Path | None,
     checkpoint: Path | None,
     with_reasons: bool,
     relations_path: Path | None,
+    config_path: Path | None,
+    labels: tuple[Path, ...],
+    use_labels: bool,
+    source: tuple[Path, ...],
+    target: tuple[Path, ...],
+    asked: Asked,
+    json_path: str | None,
     force: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Align the two graphs of a benchmark FOLDER.
+    """Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.
 
     \b
-    FOLDER holds triples_1, triples_2 (head, relation, tail[, time | begin, end] as tab-separated ids) and
-    optionally ent_ids_1/2, rel_ids_1/2 (names) and time_id (dates).
+    A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf) or Wikidata's JSON, plain or .gz or .zst; - is
+    standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
 
-    With methods evidence and fused, OUTPUT.why.npz is written beside the links: dualmatch explain reads it.
+    OUTPUT.config.toml is written beside the links: the options of the run, to be fed back with --config. With methods
+    evidence and fused, OUTPUT.why.npz is too: dualmatch explain reads it.
 
     \b
     Examples:
-      dualmatch align data/yago-wiki20k -o links.tsv
-      dualmatch align data/mine -o links.tsv --seeds known_pairs.tsv
+      dualmatch align people.csv wikidata.json.gz -o links.tsv
+      dualmatch align a.parquet b.ttl -o links.tsv --columns head=who,relation=what,tail=whom,begin=from,end=to
+      dualmatch align data/yago-wiki20k -o links.tsv --seeds known_pairs.tsv
       dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
+      dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
     """
-    config = Config.checked(**given(options))
+    run_file = RunFile() if config_path is None else read_run_file(config_path)
+    config = Config.checked(**{**run_file.options, **given(options)})
     has_evidence = config.method in EXPLAINED
     if with_reasons and not has_evidence:
         raise InputError(f"--reasons: {no_evidence(config.method)}")
     if relations_path is not None and not has_evidence:
         raise InputError(no_relations(config.method))
     prepare_process(config)
-    outputs = Outputs(output, relations_path, explained=has_evidence)
-    inputs = [*(folder / name for name in FOLDER_FILES), seeds_path, checkpoint]
-    outputs.check([path for path in inputs if path is not None], force)
+    asked = asked.over(run_file.reading).with_labels(labels, use_labels).with_rejected_beside(output)
+    recipe = asked.recipe(paths, source, target)
+    check_labels(any(each.literals or each.labels for each in recipe.options), config.method)
+    explained = has_evidence and not recipe.uses_standard_input
+    outputs = Outputs(output, relations_path, explained, output_format, naming)
+    inputs = (*recipe.files, seeds_path, checkpoint, config_path)
+    outputs.check(inputs, force)
+    check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
+    json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
     with console.progress_shown(quiet) as progress:
         if progress is not None:
             progress("read", 0, 0, "")
-        data = read_folder(folder)
-        hashes = input_hashes(folder) if has_evidence else {}
-        seeds = None if seeds_path is None else data.read_pairs(seeds_path)
-        alignment = align(data.source, data.target, seeds, config=config, progress=progress, checkpoint=checkpoint)
-        outputs.write(alignment, reasons(alignment) if with_reasons else None, folder, hashes)
-    if not quiet:
+        sides = asked.read(recipe)
+        hashes = input_hashes(recipe) if explained else {}
+        seeds = None if seeds_path is None else sides.read_pairs(seeds_path)
+        alignment = align(
+            sides.source,
+            sides.target,
+            seeds,
+            literals=sides.literals,
+            progress=progress,
+            checkpoint=checkpoint,
+            config=config,
+        )
+        outputs.write(alignment, reasons(alignment) if with_reasons else None, recipe, hashes)
+    json_output.write(_summary(alignment, outputs))
+    if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
         _summarise(alignment, outputs)
+
+
+def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
+    return {
+        "method": alignment.method,
+        "version": alignment.version,
+        "links": len(alignment.pairs),
+        "seeds": int(alignment.is_seed.sum()),
+        "without_match": len(alignment.unmatched),
+        "estimated_fdr": alignment.estimated_fdr,
+        "seconds": dict(alignment.seconds),
+        "files": [str(path) for path in outputs.paths],
+    }
 
 
 def _summarise(alignment: Alignment, outputs: Outputs) -> None:

@@ -10,7 +10,7 @@ import click
 from dualmatch.benchmark import Setting, benchmark
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, quiet_option
+from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, talk_options
 from dualmatch.cli.process import prepare_process
 from dualmatch.cli.tables import cost_line, links_table, ranking_table
 from dualmatch.config import Config
@@ -32,7 +32,7 @@ from dualmatch.config import Config
 @model_options(Config)
 @json_option
 @force_option
-@quiet_option
+@talk_options
 def benchmark_command(
     folder: Path,
     setting: Setting,

@@ -24,10 +24,19 @@ STAGE_WORDS = {
 }
 
 
+_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+
+
 def set_up_logging(verbosity: int) -> None:
     """Warnings by default, everything with -v."""
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
+    level = _LEVELS[min(verbosity, 2)]
     logging.basicConfig(level=level, format="%(message)s", handlers=[LineHandler()], force=True)
+
+
+def tell_more(verbosity: int) -> None:
+    """Tell at least this much from here on."""
+    root = logging.getLogger()
+    root.setLevel(min(root.level, _LEVELS[min(verbosity, 2)]))
 
 
 def silence() -> None:
@@ -45,6 +54,12 @@ class LineHandler(logging.Handler):
 def say(text: str) -> None:
     """One line on standard output: as it is, never wrapped."""
     out.print(text, markup=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """One line on standard error: what was understood, unless the user wants silence."""
+    if logging.getLogger().level < logging.ERROR:
+        err.print(f"note: {text}", markup=False, soft_wrap=True)
 
 
 @contextmanager

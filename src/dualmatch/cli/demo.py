@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import out_option, quiet_option
+from dualmatch.cli.options import out_option, talk_options
 from dualmatch.cli.tables import cost_line, links_table, ranking_table
 from dualmatch.demo import run_demo
 
 
 @click.command("demo")
 @out_option("Folder for everything the demo makes; run again, it is made anew.", default="demo-out")
-@quiet_option
+@talk_options
 def demo_command(output: Path, quiet: bool) -> None:
     """Align a simulated pair of graphs and show how right the links are.
 

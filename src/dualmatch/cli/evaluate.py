@@ -9,7 +9,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import force_option, json_option
+from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.cli.tables import links_table
 from dualmatch.evaluate import link_quality
 from dualmatch.io.gold import read_gold
@@ -32,7 +32,10 @@ from dualmatch.io.links import read_links, read_unmatched
 )
 @json_option
 @force_option
-def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path: str | None, force: bool) -> None:
+@talk_options
+def evaluate_command(
+    alignment: Path, gold: Path, folder: Path | None, json_path: str | None, force: bool, quiet: bool
+) -> None:
     """Say how right the links of an ALIGNMENT file are.
 
     The gold file must hold all true pairs: a link that is not in it counts as wrong, seeds and all.
@@ -46,5 +49,5 @@ def evaluate_command(alignment: Path, gold: Path, folder: Path | None, json_path
     links, confidence = read_links(alignment)
     quality = link_quality(links, confidence, read_gold(gold, links, folder), read_unmatched(alignment))
     json_output.write(asdict(quality))
-    if not json_output.to_stdout:
+    if not quiet and not json_output.to_stdout:
         console.out.print(links_table(asdict(quality.abstention), quality.calibration.ece))

@@ -8,7 +8,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import force_option, json_option
+from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.explain import explain
 from dualmatch.io.why import read_grounds
 
@@ -34,6 +34,7 @@ from dualmatch.io.why import read_grounds
 )
 @json_option
 @force_option
+@talk_options
 def explain_command(
     alignment: Path,
     entity: str,
@@ -43,6 +44,7 @@ def explain_command(
     folder: Path | None,
     json_path: str | None,
     force: bool,
+    quiet: bool,
 ) -> None:
     """Say in words why ENTITY, a name or id, was given its partner in an ALIGNMENT file, or none.
 
@@ -58,5 +60,5 @@ def explain_command(
     json_output = JsonOutput.asked_for(json_path, force)
     why = explain(read_grounds(alignment, folder), entity, target=target, versus=versus)
     json_output.write(why.as_dict(top))
-    if not json_output.to_stdout:
+    if not quiet and not json_output.to_stdout:
         console.say(why.in_words(top))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import click
 
-from dualmatch.io.atomic import check_writable, write_text
+from dualmatch.errors import InputError
+from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs, write_text
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,19 @@ class JsonOutput:
     file: Path | None
 
     @classmethod
-    def asked_for(cls, path: str | None, force: bool) -> Self:
-        """Read the option; a file that must not be written is refused before any work is done."""
+    def asked_for(cls, path: str | None, force: bool, taken: Iterable[Path | None] = ()) -> Self:
+        """Read the option; a file that must not be written is refused before any work is done.
+
+        Parameters
+        ----------
+        taken:
+            What else the run reads and writes; where standard output is among it, JSON cannot go there.
+        """
+        taken = tuple(taken)
+        if path == "-" and STANDARD_OUTPUT in taken:
+            raise InputError("standard output is asked for twice, by -o - and by --json -; give one of them a file")
         file = Path(path) if path not in (None, "-") else None
-        if file is not None:
-            check_writable(file, force)
+        check_outputs([file], taken, force)
         return cls(path == "-", file)
 
     def write(self, report: dict[str, Any]) -> None:

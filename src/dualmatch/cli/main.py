@@ -12,6 +12,8 @@ from dualmatch.cli.benchmark import benchmark_command
 from dualmatch.cli.demo import demo_command
 from dualmatch.cli.evaluate import evaluate_command
 from dualmatch.cli.explain import explain_command
+from dualmatch.cli.inspect import inspect_command
+from dualmatch.cli.merge import merge_command
 from dualmatch.cli.simulate import simulate_command
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
@@ -29,7 +31,9 @@ def cli(verbose: int) -> None:
     \b
     Examples:
       dualmatch demo                                     see it work on a simulated pair
-      dualmatch align FOLDER -o links.tsv                links with a confidence
+      dualmatch inspect people.csv wikidata.json.gz      what is in them, what looks wrong
+      dualmatch align people.csv wikidata.json.gz -o links.tsv
+      dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
       dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
@@ -39,7 +43,16 @@ def cli(verbose: int) -> None:
     console.set_up_logging(verbose)
 
 
-for command in (align_command, benchmark_command, evaluate_command, explain_command, simulate_command, demo_command):
+for command in (
+    inspect_command,
+    align_command,
+    evaluate_command,
+    explain_command,
+    merge_command,
+    benchmark_command,
+    simulate_command,
+    demo_command,
+):
     cli.add_command(command)
 
 

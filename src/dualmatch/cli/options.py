@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic_core import PydanticUndefined
 
 from dualmatch.cli import console
@@ -25,28 +25,41 @@ def _silence(_context: click.Context, _option: click.Parameter, quiet: bool) -> 
     return quiet
 
 
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, callback=_silence, help="No progress, no warnings, no summary."
-)
+def _tell_more(_context: click.Context, _option: click.Parameter, verbose: int) -> None:
+    if verbose:
+        console.tell_more(verbose)
+
+
+def talk_options(command: Command) -> Command:
+    """-q, which the command gets as ``quiet``, and -v."""
+    quiet = click.option(
+        "-q", "--quiet", is_flag=True, callback=_silence, help="No progress, no warnings, nothing on standard output."
+    )
+    verbose = click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        callback=_tell_more,
+        expose_value=False,
+        help="Tell more on standard error; twice: everything.",
+    )
+    return quiet(verbose(command))
+
+
 json_option = click.option(
     "--json",
     "json_path",
     metavar="FILE|-",
-    help="Write the result as JSON; - is standard output, and nothing else goes there.",
+    help="Write the result, or what there is to say of it, as JSON; - is standard output, and nothing else goes there.",
 )
 
 
 def out_option(what: str, default: str | None = None) -> Callable[[Command], Command]:
     """-o / --output, required unless it has a default."""
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        required=default is None,
-        default=default,
-        show_default=True,
-        help=what,
-    )
+    kind = click.Path(path_type=Path)
+    if default is None:
+        return click.option("-o", "--output", type=kind, required=True, help=what)
+    return click.option("-o", "--output", type=kind, default=default, show_default=True, help=what)
 
 
 def model_options(model: type[BaseModel], leave_out: Collection[str] = ()) -> Callable[[Command], Command]:
@@ -56,7 +69,8 @@ def model_options(model: type[BaseModel], leave_out: Collection[str] = ()) -> Ca
         for name, field in reversed(model.model_fields.items()):
             if name in leave_out:
                 continue
-            kind = _plain_type(field.annotation)
+            parsed = any(isinstance(each, BeforeValidator) for each in field.metadata)
+            kind = str if parsed else _plain_type(field.annotation)
             flag = f"--{name.replace('_', '-')}"
             default = "" if field.default is PydanticUndefined else f"  [default: {field.default}]"
             words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}.{default}"

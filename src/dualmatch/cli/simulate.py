@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import force_option, given, model_options, out_option, quiet_option
+from dualmatch.cli.options import force_option, given, model_options, out_option, talk_options
 from dualmatch.simulate import DEMO, World, scale_world, simulate, write_folder
 
 PRESETS = ("plain", "demo", "scale")
@@ -25,7 +25,7 @@ PRESETS = ("plain", "demo", "scale")
 )
 @model_options(World)
 @force_option
-@quiet_option
+@talk_options
 def simulate_command(output: Path, preset: str, force: bool, quiet: bool, **options: Any) -> None:
     """Make two graphs that are two observers' views of one history, with the true pairs known.
 

@@ -11,19 +11,27 @@ from __future__ import annotations
 import calendar
 import re
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 UNKNOWN: Final = int(np.iinfo(np.int32).min)
-UNKNOWN_WORDS: Final = frozenset({"", "-inf", "~", "inf", "+inf", "####-##-##"})
+UNKNOWN_WORDS: Final = frozenset(
+    {"", "-inf", "~", "inf", "+inf", "####-##-##"}
+    | {"infinity", "-infinity", "..", "?", "*", "unknown", "open", "present", "now", "null", "none", "na", "nan", "nat"}
+)
+"""What stands for an end that is unknown or still open, in any case of letters."""
 
 _MONTH: Final = 32
 _YEAR: Final = 13 * _MONTH
 MAX_YEAR: Final = 5_000_000
 
-_DATE = re.compile(r"([+-]?\d{1,9})(?:-(\d\d|##)(?:-(\d\d|##))?)?\Z")
+_DATE = re.compile(
+    r"(?P<year>[+-]?\d{1,9})(?:-(?P<month>\d\d|##)(?:-(?P<day>\d\d|##)(?:[T ]\d\d:?\d\d(?::?\d\d(?:[.,]\d+)?)?)?)?)?"
+    r"(?:Z|[+-]\d\d:\d\d)?(?P<bce> ?BCE?)?\Z",
+    re.ASCII,
+)
 
 
 class Precision(IntEnum):
@@ -34,8 +42,16 @@ class Precision(IntEnum):
     DAY = 2
 
 
-def encode_date(year: int, month: int = 0, day: int = 0) -> int:
-    """The code of a date; month 0 and day 0 mean "not known".
+@overload
+def encode_date(year: int, month: int = 0, day: int = 0) -> int: ...
+
+
+@overload
+def encode_date(year: NDArray[np.int32], month: NDArray[np.int32], day: NDArray[np.int32]) -> NDArray[np.int32]: ...
+
+
+def encode_date(year: Any, month: Any = 0, day: Any = 0) -> Any:
+    """The code of a date, or of columns of dates; month 0 and day 0 mean "not known".
 
     >>> encode_date(2005) < encode_date(2005, 1) < encode_date(2005, 1, 1) < encode_date(2006)
     True
@@ -44,7 +60,11 @@ def encode_date(year: int, month: int = 0, day: int = 0) -> int:
 
 
 def parse_date(text: str) -> int:
-    """Read ``2005``, ``2005-03``, ``2005-03-01``, ``-44``, ``2005-##-##`` or ``-inf`` / ``~`` (unknown).
+    """Read a date as precisely as it is written.
+
+    ``2005``, ``2005-03``, ``2005-03-01``, ``2005-##-##``, ``2005-00-00``, ``+1541-00-00T00:00:00Z``, ``-44`` and
+    ``44 BCE`` are dates; times of day and zones are dropped; `UNKNOWN_WORDS` such as ``-inf`` or ``present`` mean that
+    nothing is known.
 
     Raises
     ------
@@ -55,23 +75,37 @@ def parse_date(text: str) -> int:
     '2005-03'
     """
     text = text.strip()
-    if text in UNKNOWN_WORDS:
+    if text.lower() in UNKNOWN_WORDS:
         return UNKNOWN
     match = _DATE.match(text)
     if match is None:
-        raise ValueError(f"{text!r} is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown")
-    year = int(match[1])
-    month = 0 if match[2] in (None, "##") else int(match[2])
-    day = 0 if match[3] in (None, "##") else int(match[3])
+        raise ValueError(f"{_shown(text)} is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown")
+    year = int(match["year"])
+    month = 0 if match["month"] in (None, "##") else int(match["month"])
+    day = 0 if match["day"] in (None, "##") else int(match["day"])
+    if match["bce"]:
+        if year <= 0:
+            raise ValueError(f"{_shown(text)}: a year with BCE has no sign and is not 0")
+        year = -year
+    return checked_date(year, month, day, text)
+
+
+def checked_date(year: int, month: int, day: int, text: str) -> int:
+    """The code of a date that may not exist; `text` is what the user wrote, for the message of the `ValueError`."""
+    shown = _shown(text)
     if abs(year) > MAX_YEAR:
-        raise ValueError(f"{text!r}: years beyond {MAX_YEAR:,} cannot be held; write dates as YYYY-MM-DD")
+        raise ValueError(f"{shown}: years beyond {MAX_YEAR:,} cannot be held; write dates as YYYY-MM-DD")
     if month > 12:
-        raise ValueError(f"{text!r}: there is no month {month}")
+        raise ValueError(f"{shown}: there is no month {month}")
     if day and not month:
-        raise ValueError(f"{text!r}: a day without a month")
+        raise ValueError(f"{shown}: a day without a month")
     if day > _days_in_month(year, month):
-        raise ValueError(f"{text!r}: month {month} of {year} has no day {day}")
+        raise ValueError(f"{shown}: month {month} of {year} has no day {day}")
     return encode_date(year, month, day)
+
+
+def _shown(text: str, longest: int = 60) -> str:
+    return repr(text) if len(text) <= longest else f"{text[:longest]!r}…"
 
 
 def _days_in_month(year: int, month: int) -> int:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO, Final
 
 from dualmatch.errors import OutputError
+
+STANDARD_OUTPUT: Final = Path("-")
 
 
 def check_writable(path: Path, force: bool) -> None:
@@ -22,6 +26,42 @@ def check_writable(path: Path, force: bool) -> None:
         raise OutputError(f"{path.parent}: no such folder; make it first")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"{path.parent}: you may not write into this folder; choose another")
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None], force: bool) -> None:
+    """`check_writable` for all outputs of a run; none of them may be an input or another output.
+
+    What is None or standard output is passed over.
+    """
+    taken = {_place(path) for path in inputs if path is not None}
+    for path in outputs:
+        if path is None or path == STANDARD_OUTPUT:
+            continue
+        place = _place(path)
+        if place in taken:
+            raise OutputError(f"{path}: is read or written by this very run already; choose another name")
+        taken.add(place)
+        check_writable(path, force)
+
+
+def _place(path: Path) -> object:
+    """The same for all names of one file, hard and symbolic links among them."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def open_output(path: Path) -> Iterator[BinaryIO]:
+    """A file that is there whole or not at all, or standard output."""
+    if path == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        yield file
 
 
 @contextmanager

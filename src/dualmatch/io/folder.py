@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.order import sorted_by_name
 from dualmatch.graph.times import UNKNOWN, parse_date
 from dualmatch.io.lines import LARGEST_ID, LINE, as_ids, read_fields, whole_numbers
 
@@ -54,16 +55,17 @@ class BenchmarkFolder:
         by_id = self._are_ids(table)
         if by_id:
             table = as_ids(table, {"source": "source id", "target": "target id"}, path)
-        columns = []
-        for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids)):
-            given = table[side]
-            rows = _rows_of(given.to_numpy(), ids) if by_id else _rows_of_names(given, graph)
-            missing = f"is not in {graph.name}; mend it or leave the pair out"
-            _refuse(rows < 0, table, given, path, f"{side} entity", missing)
-            twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
-            _refuse(_repeated(rows), table, given, path, f"{side} entity", twice)
-            columns.append(rows)
-        return np.stack(columns, axis=1).astype(np.int32).reshape(-1, 2)
+        rows = [
+            _rows_of(table[side].to_numpy(), ids) if by_id else _rows_of_names(table[side], graph)
+            for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids))
+        ]
+        return _checked_pairs(table, path, rows, (self.source, self.target))
+
+    def sorted_by_name(self) -> BenchmarkFolder:
+        """The same graphs in the order that all other formats have; ids still find their entities."""
+        source, source_order = sorted_by_name(self.source)
+        target, target_order = sorted_by_name(self.target)
+        return BenchmarkFolder(self.path, source, target, self.source_ids[source_order], self.target_ids[target_order])
 
     def _are_ids(self, table: pl.DataFrame) -> bool:
         """Whether a pair file holds ids and not names.
@@ -100,6 +102,25 @@ def read_folder(path: str | Path) -> BenchmarkFolder:
     source, source_ids = _read_graph(path, "1", times)
     target, target_ids = _read_graph(path, "2", times)
     return BenchmarkFolder(path, source, target, source_ids, target_ids)
+
+
+def read_pairs_by_name(path: Path, source: TemporalGraph, target: TemporalGraph) -> Pairs:
+    """A pair file of two columns of names as (n, 2) row numbers; an unknown or repeated entity is an error."""
+    table = read_fields(path, ("source", "target"), 2, "a pair")
+    rows = [_rows_of_names(table[side], graph) for side, graph in (("source", source), ("target", target))]
+    return _checked_pairs(table, path, rows, (source, target))
+
+
+def _checked_pairs(
+    table: pl.DataFrame, path: Path, rows: Sequence[NDArray[np.int64]], graphs: Sequence[TemporalGraph]
+) -> Pairs:
+    """Pairs as (n, 2) rows, where each is known and stands in one pair only."""
+    for side, graph, column in zip(("source", "target"), graphs, rows, strict=True):
+        missing = f"is not in {graph.name}; mend it or leave the pair out"
+        _refuse(column < 0, table, table[side], path, f"{side} entity", missing)
+        twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
+        _refuse(_repeated(column), table, table[side], path, f"{side} entity", twice)
+    return np.stack(rows, axis=1).astype(np.int32).reshape(-1, 2)
 
 
 def _read_times(path: Path) -> dict[int, int] | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dualmatch.alignment import Alignment
-from dualmatch.errors import OutputError
-from dualmatch.io.atomic import check_writable
-from dualmatch.io.links import checked_links, link_table
+from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
+from dualmatch.io.export import link_format, write_alignment
+from dualmatch.io.naming import Naming
 from dualmatch.io.relations import relation_table
-from dualmatch.io.tables import checked_table, write_table
+from dualmatch.io.run_file import run_file_of, write_run_file
+from dualmatch.io.sides import Recipe
+from dualmatch.io.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.io.why import companion_of, write_companion
 
 
@@ -22,34 +24,44 @@ class Outputs:
     Attributes
     ----------
     links:
-        The alignment file.
+        The alignment file, or ``-`` for standard output: then nothing goes beside it.
     relations:
         The relation file, where it is asked for.
     explained:
         Whether the companion that ``dualmatch explain`` reads goes beside the links.
+    format, naming:
+        As `write_alignment` takes them.
     """
 
     links: Path
-    relations: Path | None
-    explained: bool
+    relations: Path | None = None
+    explained: bool = False
+    format: str | None = None
+    naming: Naming = field(default_factory=Naming)
+
+    @property
+    def companion(self) -> Path | None:
+        return companion_of(self.links) if self.explained and self.links != STANDARD_OUTPUT else None
+
+    @property
+    def run_file(self) -> Path | None:
+        return None if self.links == STANDARD_OUTPUT else run_file_of(self.links)
 
     @property
     def paths(self) -> list[Path]:
-        companion = companion_of(self.links) if self.explained else None
-        return [path for path in (self.links, self.relations, companion) if path is not None]
+        """The files that are written."""
+        files = (None if self.links == STANDARD_OUTPUT else self.links, self.relations, self.companion, self.run_file)
+        return [path for path in files if path is not None]
 
-    def check(self, inputs: Iterable[Path], force: bool) -> None:
+    def check(self, inputs: Iterable[Path | None], force: bool) -> None:
         """Refuse early what writing would refuse late, and what would overwrite an input or another output."""
-        taken = {path.resolve() for path in inputs}
-        for path in self.paths:
-            place = path.resolve()
-            if place in taken:
-                raise OutputError(f"{path}: is read or written by this very run already; choose another name")
-            taken.add(place)
-            check_writable(path, force)
+        link_format(self.links, self.format)
+        if self.relations is not None:
+            format_by_name(self.relations, TABLE_EXTENSIONS)
+        check_outputs(self.paths, inputs, force)
 
     def write(
-        self, alignment: Alignment, reasons: Sequence[str] | None, folder: Path, inputs: Mapping[str, str]
+        self, alignment: Alignment, reasons: Sequence[str] | None, recipe: Recipe, inputs: Mapping[str, str | None]
     ) -> None:
         """Write everything; nothing, where a name cannot be written.
 
@@ -57,12 +69,16 @@ class Outputs:
         ----------
         reasons:
             A text for each source row, for the column ``reasons``.
-        folder, inputs:
-            For the companion: where the graphs came from, and the hashes of its files.
+        recipe, inputs:
+            Where the graphs came from, and the hashes of its files.
         """
-        links = checked_links(link_table(alignment, reasons), self.links)
-        if self.relations is not None:
-            write_table(checked_table(relation_table(alignment), self.relations), self.relations)
-        write_table(links, self.links)
-        if self.explained:
-            write_companion(alignment, self.links, folder, inputs)
+        relations = None if self.relations is None else relation_table(alignment)
+        if relations is not None and self.relations is not None:
+            check_table(relations, self.relations)
+        write_alignment(alignment, self.links, reasons, self.format, self.naming)
+        if relations is not None and self.relations is not None:
+            write_table(relations, self.relations)
+        if self.companion is not None:
+            write_companion(alignment, self.links, recipe, inputs)
+        if self.run_file is not None:
+            write_run_file(self.run_file, alignment.config, recipe.options)

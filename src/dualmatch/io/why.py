@@ -10,7 +10,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,13 +24,12 @@ from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
 from dualmatch.io.atomic import replacing
-from dualmatch.io.folder import read_folder
 from dualmatch.io.links import method_of
+from dualmatch.io.opening import STANDARD_INPUT
+from dualmatch.io.sides import Recipe
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _SUFFIX: Final = ".why.npz"
-FOLDER_FILES: Final = ("triples_1", "triples_2", "ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id")
-"""What `read_folder` reads, where it is there."""
 
 
 def companion_of(path: Path) -> Path:
@@ -42,19 +41,19 @@ def companion_of(path: Path) -> Path:
     return path.with_name(path.name + _SUFFIX)
 
 
-def input_hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file of a benchmark folder, by its name."""
-    return {name: _sha256(folder / name) for name in FOLDER_FILES if (folder / name).is_file()}
+def input_hashes(recipe: Recipe) -> dict[str, str | None]:
+    """SHA-256 of each file that a recipe reads, by its whole path; None where it is not there."""
+    return {str(path.resolve()): _sha256(path) if path.is_file() else None for path in recipe.files}
 
 
-def write_companion(alignment: Alignment, path: Path, folder: Path, inputs: Mapping[str, str]) -> None:
+def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Mapping[str, str | None]) -> None:
     """Write what explains an alignment beside its file.
 
     Parameters
     ----------
     path:
         The alignment file, written already.
-    folder, inputs:
+    recipe, inputs:
         Where the graphs came from, and `input_hashes` of it taken when they were read.
     """
     grounds = grounds_of(alignment)
@@ -64,8 +63,8 @@ def write_companion(alignment: Alignment, path: Path, folder: Path, inputs: Mapp
         "version": alignment.version,
         "method": alignment.method,
         "config": alignment.config.model_dump(mode="json"),
-        "folder": str(folder.resolve()),
-        "inputs": {name: {"path": str(folder.resolve() / name), "sha256": inputs[name]} for name in inputs},
+        "recipe": recipe.as_dict(),
+        "inputs": dict(inputs),
         "alignment": _sha256(path),
     }
     arrays: dict[str, Any] = {
@@ -97,7 +96,7 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
     path:
         The alignment file.
     folder:
-        Where the input files lie now, if no longer where they were.
+        The folder all input files lie in now, if they are no longer where they were.
 
     Raises
     ------
@@ -105,44 +104,51 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
         Where there is no companion, or inputs are gone or have changed.
     """
     path = Path(path)
-    method = method_of(path)
     companion = companion_of(path)
-    if method is not None and method not in EXPLAINED:
-        raise InputError(f"{path}: {no_evidence(method)}")
     if not companion.exists():
+        _refuse_without_evidence(path)
         raise InputError(
             f"{companion}: no such file; it is written beside the links: keep both together, or align again"
         )
     stored = _read(companion)
     if _sha256(path) != stored.about["alignment"]:
+        _refuse_without_evidence(path)
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
-    folder = Path(stored.about["folder"] if folder is None else folder)
-    _check_inputs(folder, {name: given["sha256"] for name, given in stored.about["inputs"].items()}, companion)
-    data = read_folder(folder)
-    shape = (data.source.n_entities, data.target.n_entities)
+    place = _place_of(stored.recipe, None if folder is None else Path(folder))
+    _check_inputs({place(Path(each)): sha256 for each, sha256 in stored.about["inputs"].items()}, companion)
+    sides = stored.recipe.moved(place).read()
+    shape = (sides.source.n_entities, sides.target.n_entities)
     arrays = stored.arrays
     try:
         candidates = sp.csr_array(
             tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")), shape=shape
         )
         return Grounds(
-            data.source,
-            data.target,
+            sides.source,
+            sides.target,
             _knowledge(arrays),
             candidates,
             arrays["pairs"],
             arrays["confidence"],
             arrays["is_seed"],
-            data.source_ids,
-            data.target_ids,
+            None if sides.folder is None else sides.folder.source_ids,
+            None if sides.folder is None else sides.folder.target_ids,
+            sides.literals,
         )
     except (KeyError, ValueError) as error:
         raise _unreadable(companion, error) from error
 
 
+def _refuse_without_evidence(path: Path) -> None:
+    method = method_of(path)
+    if method is not None and method not in EXPLAINED:
+        raise InputError(f"{path}: {no_evidence(method)}")
+
+
 @dataclass(frozen=True, eq=False)
 class _Stored:
     about: dict[str, Any]
+    recipe: Recipe
     arrays: dict[str, Any]
 
 
@@ -153,12 +159,13 @@ def _read(companion: Path) -> _Stored:
             arrays = {name: stored[name] for name in stored.files if name != "about"}
         if about["format"] != _FORMAT:
             raise ValueError(f"format {about['format']}, not {_FORMAT}")
-        for name, kind in (("folder", str), ("inputs", dict), ("alignment", str)):
+        for name, kind in (("inputs", dict), ("alignment", str)):
             if not isinstance(about[name], kind):
                 raise ValueError(f"{name} is no {kind.__name__}")
+        recipe = Recipe.from_dict(about["recipe"])
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _unreadable(companion, error) from error
-    return _Stored(about, arrays)
+    return _Stored(about, recipe, arrays)
 
 
 def _knowledge(arrays: Mapping[str, Any]) -> Knowledge | None:
@@ -168,14 +175,25 @@ def _knowledge(arrays: Mapping[str, Any]) -> Knowledge | None:
     return Knowledge(pairs, arrays["known.source_class"], arrays["known.target_class"])
 
 
-def _check_inputs(folder: Path, hashes: Mapping[str, str], companion: Path) -> None:
+def _place_of(recipe: Recipe, folder: Path | None) -> Callable[[Path], Path]:
+    """Where a path of the recipe is now: where it was, or in another folder under its own name."""
+
+    def place(path: Path) -> Path:
+        if folder is None or path == STANDARD_INPUT:
+            return path
+        return folder if path in recipe.paths and recipe.is_folder else folder / path.name
+
+    return place
+
+
+def _check_inputs(hashes: Mapping[Path, str | None], companion: Path) -> None:
     """Every input must be what it was: row numbers in the companion are rows of those files."""
     wrong = []
-    for name in FOLDER_FILES:
-        path, there = folder / name, (folder / name).is_file()
-        if name in hashes and not there:
+    for path, sha256 in hashes.items():
+        there = path.is_file()
+        if sha256 is not None and not there:
             wrong.append(f"{path}: is gone; if it lies elsewhere now, say where with --folder, else align again")
-        elif there and (name not in hashes or _sha256(path) != hashes[name]):
+        elif there and (sha256 is None or _sha256(path) != sha256):
             wrong.append(f"{path}: has changed since {companion.name} was written; bring it back, or align again")
     if wrong:
         raise InputError("\n".join(wrong))
@@ -185,6 +203,8 @@ def _sha256(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
 

@@ -16,7 +16,9 @@ from scipy import sparse as sp
 
 from dualmatch.encode.evidence.candidates import scored_tokens
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
+from dualmatch.encode.evidence.texts import with_texts
 from dualmatch.encode.evidence.tokens import Knowledge, Tokens, bearers, build_tokens
+from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
 
@@ -38,15 +40,23 @@ class SharedFacts:
         Fact sides (`FactSides`): the fact's row, plus n_facts where the entity is its tail.
     weight: (n,) float64
         What the pair of facts adds to the similarity.
+    texts: float
+        What labels and other literals add; it belongs to no fact.
     """
 
     source_side: Ids
     target_side: Ids
     weight: Floats
+    texts: float = 0.0
+
+    @property
+    def similarity(self) -> float:
+        """All of it together."""
+        return float(self.weight.sum()) + self.texts
 
     def first(self, n: int) -> SharedFacts:
         """The n weightiest."""
-        return SharedFacts(self.source_side[:n], self.target_side[:n], self.weight[:n])
+        return SharedFacts(self.source_side[:n], self.target_side[:n], self.weight[:n], self.texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +93,21 @@ class BorneFacts:
 class Scoring:
     """The last round's tokens of two graphs, and which facts bear them."""
 
-    def __init__(self, source: TemporalGraph, target: TemporalGraph, knowledge: Knowledge | None) -> None:
+    def __init__(
+        self,
+        source: TemporalGraph,
+        target: TemporalGraph,
+        knowledge: Knowledge | None,
+        literals: LiteralPair | None = None,
+    ) -> None:
         self.graphs = source, target
         self.knowledge = knowledge
         self.kinds: tuple[TimeKind, ...]
         left, right, self.kinds = fact_sides(source, target)
+        left, right = with_texts((left, right), literals)
         self.sides: tuple[FactSides, FactSides] = left, right
         self.tokens: Tokens = build_tokens(left, right, self.kinds, knowledge)
+        self._n_text_tokens = sum(len(keys) for keys in self.tokens.keys[: len(left.texts)])
         self.scored = scored_tokens(self.tokens)
         self._ranks = [(ranks_of(graph.entities), ranks_of(graph.relations)) for graph in self.graphs]
 
@@ -114,11 +132,13 @@ class Scoring:
     def shared(self, source: int, target: int, of_source: BorneFacts, of_target: BorneFacts) -> SharedFacts:
         """What two entities share; `of_source` and `of_target` hold their facts among others."""
         columns, weight = _shared_tokens(self.scored[0], source, self.scored[1], target)
+        borne = columns >= self._n_text_tokens  # texts come first
+        texts, columns, weight = float(weight[~borne].sum()), columns[borne], weight[borne]
         if not len(columns):
-            return SharedFacts(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+            return SharedFacts(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), texts)
         left, right = of_source.bearing(source, columns), of_target.bearing(target, columns)
         first, second, total = _by_fact_pair(left, right, weight)
-        return SharedFacts(of_source.of(source)[first], of_target.of(target)[second], total)
+        return SharedFacts(of_source.of(source)[first], of_target.of(target)[second], total, texts)
 
 
 def _distinct_in_order(rows: Ids, sides: FactSides, graph: TemporalGraph, entity_rank: Ids, relation_rank: Ids) -> Ids:

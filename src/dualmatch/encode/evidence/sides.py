@@ -43,6 +43,8 @@ class FactSides:
         0 on the head side, 1 on the tail side.
     times: one (n_sides,) int64 array for each time kind
         Number of the time, shared by both graphs; `ABSENT` where not known to that precision.
+    texts: (entity, key) arrays for each text family
+        What labels and other literals say; none unless asked for (`dualmatch.encode.evidence.texts`).
     """
 
     entity: Ids
@@ -52,6 +54,7 @@ class FactSides:
     times: tuple[Ids, ...]
     n_entities: int
     n_directed: int
+    texts: tuple[tuple[Ids, Ids], ...] = ()
 
     def of_entities(self, wanted: NDArray[np.bool_]) -> FactSides:
         """The sides of some entities only, numbering kept."""

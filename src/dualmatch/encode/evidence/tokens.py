@@ -46,7 +46,7 @@ class Tokens:
     cost: (n_tokens,) float64
         Products the token adds to source · targetᵀ: the product of its document frequencies.
     smoothing: float
-        Mean squared weight that one fact side brings: what "one fact more" weighs.
+        Mean squared weight that one fact side, or one text, brings: what "one fact more" weighs.
     keys: one sorted int64 array for each family
         The key of each token, family by family in the order of the columns.
     """
@@ -85,8 +85,8 @@ RELATION_FACTOR = 0.2
 class TokenBuilder:
     """Token matrices of one pair of graphs, round after round.
 
-    Families that rest on nothing new (times; relations, where their classes are as they were) are kept from the round
-    before.
+    Families that rest on nothing new (texts, times; relations, where their classes are as they were) are kept from the
+    round before.
     """
 
     def __init__(self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...]) -> None:
@@ -116,18 +116,24 @@ class TokenBuilder:
             target,
             np.concatenate([part.weights for part in parts]),
             np.concatenate([part.cost for part in parts]),
-            mass / max(1, len(self.source.entity) + len(self.target.entity)),
+            mass / max(1, _n_bearers(self.source) + _n_bearers(self.target)),
             tuple(part.keys for part in parts),
         )
 
     def _still_valid(self, number: int, known: Knowledge | None) -> _Family | None:
         n_times = len(self.source.times)
-        if number < n_times:
+        n_fixed = len(self.source.texts) + n_times
+        if number < n_fixed:
             return self._kept.get(number)
-        if known is not None and number < 2 * n_times + 1:
+        if known is not None and number < n_fixed + n_times + 1:
             same = self._classes == (known.source_class.tobytes(), known.target_class.tobytes())
             return self._kept.get(number) if same else None
         return None
+
+
+def _n_bearers(sides: FactSides) -> int:
+    """Facts and texts, each as an entity sees it."""
+    return len(sides.entity) + (len(sides.texts[0][0]) if sides.texts else 0)
 
 
 def build_tokens(source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None) -> Tokens:
@@ -148,7 +154,9 @@ def bearers(
         0 for the source graph, 1 for the target graph.
     """
     n_sides = len(sides.entity)
-    alone = replace(sides, entity=np.arange(n_sides))  # each side as an entity of its own
+    nothing = np.zeros(0, dtype=np.int64)
+    # Each side as an entity of its own; no fact bears a text.
+    alone = replace(sides, entity=np.arange(n_sides), texts=tuple((nothing, nothing) for _ in sides.texts))
     rows, columns, first = [], [], 0
     for (_, occurrences), keys in zip(_families(alone, kinds, known, side), tokens.keys, strict=True):
         family = occurrences()
@@ -166,7 +174,9 @@ def bearers(
 def _families(
     sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int
 ) -> Iterator[tuple[float, Callable[[], _Occurrences]]]:
-    """The token families in a fixed order (times, relations, neighbours), each with its factor."""
+    """The token families in a fixed order (texts, times, relations, neighbours), each with its factor."""
+    for entity, key in sides.texts:
+        yield 1.0, partial(_Occurrences, entity, key, None)
     for time in sides.times:
         yield 1.0, partial(_timed, sides, time, sides.direction, 2)
     if known is None:

@@ -1,0 +1,155 @@
+"""`dualmatch inspect`: what was understood of files, before anything is aligned."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import get_args
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from dualmatch.cli import console
+from dualmatch.cli.json_output import JsonOutput
+from dualmatch.cli.options import force_option, json_option, talk_options
+from dualmatch.cli.reading import Asked, reading_options, side_options
+from dualmatch.cli.tables import percent
+from dualmatch.config import Config, Method
+from dualmatch.cost import Estimate, estimate, quick_unit_seconds
+from dualmatch.errors import InputError
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.inspection import GraphInspection, TimeOverlap, inspect_graph, time_overlap
+from dualmatch.io.atomic import check_outputs
+from dualmatch.io.read import Reading, read
+from dualmatch.io.sides import Recipe
+
+
+@click.command("inspect")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="FILE | FOLDER | SOURCE TARGET")
+@side_options
+@reading_options
+@json_option
+@force_option
+@talk_options
+def inspect_command(
+    paths: tuple[Path, ...],
+    source: tuple[Path, ...],
+    target: tuple[Path, ...],
+    asked: Asked,
+    json_path: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Say what was understood of one graph, or of the two that are to be aligned.
+
+    Facts, entities, relations, times and their precision, and what looks like a slip; for two graphs also how far
+    their times meet and what a run would take.
+
+    \b
+    Examples:
+      dualmatch inspect people.csv
+      dualmatch inspect people.csv wikidata.json.gz
+      dualmatch inspect a.nt --json -
+    """
+    recipe = asked.recipe(paths, source, target)
+    check_outputs([asked.rejected], recipe.files, force)
+    json_output = JsonOutput.asked_for(json_path, force, (*recipe.files, asked.rejected))
+    readings = _read(recipe, asked)
+    graphs = [reading.graph for reading in readings]
+    inspections = [inspect_graph(graph) for graph in graphs]
+    overlap = time_overlap(graphs[0], graphs[1]) if len(graphs) == 2 else None
+    estimates = [] if overlap is None else _estimates(graphs[0], graphs[1])
+    json_output.write(
+        {
+            "graphs": [asdict(inspection) for inspection in inspections],
+            "overlap": None if overlap is None else asdict(overlap),
+            "estimates": [asdict(each) for each in estimates],
+            "notes": [note for reading in readings for note in reading.notes],
+            "rejected": sum(reading.rejections.total for reading in readings),
+        }
+    )
+    if quiet or json_output.to_stdout:
+        return
+    console.out.print(_graphs_table(inspections))
+    for inspection in inspections:
+        for words in inspection.suspicious:
+            console.say(f"look at {inspection.name}: {words}")
+    if overlap is not None:
+        console.out.print(_overlap_table(overlap, estimates))
+
+
+def _read(recipe: Recipe, asked: Asked) -> tuple[Reading, ...]:
+    """One graph where one file is given, else two."""
+    paths = recipe.paths
+    if len(paths) == 1 and not os.path.isdir(paths[0]) and not recipe.target:
+        reading = read([*paths, *recipe.source], recipe.options[0])
+        asked.tell(reading.notes, reading.rejections)
+        return (reading,)
+    if not (paths or recipe.source or recipe.target):
+        raise InputError("no file given; give one to look at, or the two that are to be aligned")
+    return asked.read(recipe).readings
+
+
+def _estimates(source: TemporalGraph, target: TemporalGraph) -> list[Estimate]:
+    """What each method would take, with one look at how fast the machine is."""
+    unit = quick_unit_seconds()
+    return [estimate(source, target, Config(method=method), unit) for method in get_args(Method)]
+
+
+def _graphs_table(inspections: list[GraphInspection]) -> Table:
+    table = Table(title="What was understood")
+    table.add_column("")
+    for inspection in inspections:
+        table.add_column(escape(inspection.name), justify="right", overflow="fold")
+    rows: dict[str, Callable[[GraphInspection], str]] = {
+        "facts": lambda each: f"{each.facts:,}",
+        "of these dated": lambda each: percent(each.dated_share),
+        "… with one end only": lambda each: percent(each.half_dated_share),
+        "… at a point in time": lambda each: percent(each.points_share),
+        "… repeating another": lambda each: f"{each.repeated_facts:,}",
+        "entities": lambda each: f"{each.entities:,}",
+        "… in no fact": lambda each: f"{each.isolated_entities:,}",
+        "facts an entity: median / 90 % / most": lambda each: " / ".join(
+            f"{each.degree[key]:,.0f}" for key in each.degree
+        ),
+        "times": lambda each: f"{each.first_time} … {each.last_time}" if each.first_time else "none",
+        "distinct times": lambda each: f"{each.distinct_times:,}",
+        "given to the day / month / year": lambda each: (
+            " / ".join(percent(share) for share in each.precision.values()) or "ids"
+        ),
+        "relations": lambda each: f"{each.relations:,}",
+    }
+    for words, show in rows.items():
+        table.add_row(words, *(show(inspection) for inspection in inspections))
+    for place in range(max(len(each.most_frequent_relations) for each in inspections)):
+        table.add_row("most frequent" if place == 0 else "", *(_relation(each, place) for each in inspections))
+    return table
+
+
+def _relation(inspection: GraphInspection, place: int) -> str:
+    if place >= len(inspection.most_frequent_relations):
+        return ""
+    relation = inspection.most_frequent_relations[place]
+    return f"{escape(relation.name)} {relation.facts:,} ({percent(relation.dated_facts / relation.facts)} dated)"
+
+
+def _overlap_table(overlap: TimeOverlap, estimates: list[Estimate]) -> Table:
+    table = Table(title="Together", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("years both span", f"{overlap.first} … {overlap.last}" if overlap.first else "none: check the dates")
+    table.add_row("source facts whose interval the target has", percent(overlap.source_share))
+    table.add_row("target facts whose interval the source has", percent(overlap.target_share))
+    table.add_row("source years the target has", percent(overlap.year_share))
+    for each in estimates:
+        costs = f"{_range(each.seconds)} s, {_range(each.gigabytes)} GB"
+        table.add_row(f"a run of method {each.method} takes about", costs)
+    return table
+
+
+def _range(ends: tuple[float, float]) -> str:
+    low, high = (f"{end:,.0f}" if end >= 10 else f"{end:.1f}" for end in ends)
+    return "under 1" if ends[1] < 1 else f"{low} – {high}"

@@ -1,0 +1,100 @@
+"""`dualmatch merge`: both graphs under one set of ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dualmatch.cli import console
+from dualmatch.cli.json_output import JsonOutput
+from dualmatch.cli.options import force_option, json_option, out_option, talk_options
+from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.writing import naming_options
+from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
+from dualmatch.io.links import read_links
+from dualmatch.io.naming import Naming
+from dualmatch.io.tables import TABLE_EXTENSIONS, format_by_name, write_table
+from dualmatch.merge import merge
+
+
+@click.command("merge")
+@graphs_argument
+@out_option("Where to write the facts: .tsv, .csv or .parquet; - is standard output (TSV).")
+@click.option(
+    "--links",
+    "links_path",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file that align wrote, in any format.",
+)
+@click.option(
+    "--keep",
+    type=click.Choice(["source", "target"]),
+    default="source",
+    show_default=True,
+    help="Whose names linked entities take.",
+)
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Leave links below this confidence out.",
+)
+@click.option("--entities", type=click.Path(path_type=Path), help="Also write each id with the names behind it here.")
+@naming_options
+@side_options
+@reading_options
+@json_option
+@force_option
+@talk_options
+def merge_command(
+    paths: tuple[Path, ...],
+    output: Path,
+    links_path: Path,
+    keep: Any,
+    min_confidence: float,
+    entities: Path | None,
+    source: tuple[Path, ...],
+    target: tuple[Path, ...],
+    asked: Asked,
+    naming: Naming,
+    json_path: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write both graphs as one: linked entities share an id, and every fact says which side said it.
+
+    \b
+    Examples:
+      dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
+      dualmatch merge data/mine --links links.tsv -o merged.tsv --keep target --entities ids.tsv
+    """
+    for path in (output, entities):
+        if path is not None:
+            format_by_name(path, TABLE_EXTENSIONS)
+    asked = asked.with_rejected_beside(output)
+    recipe = asked.recipe(paths, source, target)
+    inputs, outputs = (*recipe.files, links_path), (output, entities, asked.rejected)
+    check_outputs(outputs, inputs, force)
+    json_output = JsonOutput.asked_for(json_path, force, (*inputs, *outputs))
+    sides = asked.read(recipe)
+    pairs, confidence = read_links(links_path, naming)
+    sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
+    merged = merge(sides.source, sides.target, sure, keep)
+    write_table(merged.facts, output)
+    if entities is not None:
+        write_table(merged.entities, entities)
+    shared = int((merged.facts["said_by"] == "both").sum())
+    report = {
+        "facts": merged.facts.height,
+        "entities": merged.entities.height,
+        "shared_entities": len(sure),
+        "shared_facts": shared,
+    }
+    json_output.write(report)
+    if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
+        console.say(f"{merged.facts.height:,} facts about {merged.entities.height:,} entities written to {output}")
+        console.say(f"{len(sure):,} entities and {shared:,} facts come from both sides")

@@ -1,0 +1,194 @@
+"""Options that say how graphs are read, declared once for `align`, `inspect` and `merge`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dualmatch.cli import console
+from dualmatch.cli.options import Command, given
+from dualmatch.errors import InputError
+from dualmatch.io.atomic import STANDARD_OUTPUT
+from dualmatch.io.columns import parse_columns
+from dualmatch.io.formats import FORMATS
+from dualmatch.io.intake import ReadOptions
+from dualmatch.io.predicates import TimePredicates
+from dualmatch.io.rejections import DEFAULT_LIMIT, Rejections
+from dualmatch.io.sides import Recipe, Sides
+
+_TWICE = "Given twice: the source's, then the target's."
+_PATH = click.Path(path_type=Path)
+
+graphs_argument = click.argument("paths", nargs=-1, type=_PATH, metavar="FOLDER | SOURCE TARGET")
+
+
+def side_options(command: Command) -> Command:
+    """--source and --target."""
+    for side in ("target", "source"):
+        words = f"One more file of the {side}; may be repeated."
+        command = click.option(f"--{side}", type=_PATH, multiple=True, help=words)(command)
+    return command
+
+
+_reading_options = (
+    click.option(
+        "--format",
+        "formats",
+        type=click.Choice([*FORMATS]),
+        multiple=True,
+        help=f"Format of the files, where their names do not tell. {_TWICE}",
+    ),
+    click.option(
+        "--columns",
+        "columns",
+        multiple=True,
+        metavar="head=NAME,…",
+        help="Which columns of a table hold head, relation, tail, begin, end or time (a point); numbers from 1 where "
+        f"it has no header. {_TWICE}  [default: guessed from usual names]",
+    ),
+    click.option(
+        "--time-format",
+        "time_formats",
+        multiple=True,
+        metavar="FORMAT",
+        help=f"How times are written: epoch, epoch-ms or, say, %d.%m.%Y. {_TWICE}  [default: ISO dates, months, years]",
+    ),
+    click.option(
+        "--time-predicate",
+        "time_predicates",
+        multiple=True,
+        metavar="begin|end|time=IRI",
+        help="RDF predicate whose values are times of statements; may be repeated.  [default: usual ones]",
+    ),
+    click.option(
+        "--namespace",
+        "namespaces",
+        multiple=True,
+        metavar="IRI",
+        help="Beginning of IRIs that names leave out; may be repeated.",
+    ),
+    click.option(
+        "--on-error",
+        type=click.Choice(["stop", "skip"]),
+        help="Refuse files with lines that cannot be used, or leave these lines out.  [default: stop]",
+    ),
+    click.option(
+        "--max-errors",
+        type=click.IntRange(0),
+        help=f"How many lines of a side may be left out.  [default: {DEFAULT_LIMIT}]",
+    ),
+    click.option("--rejected", type=_PATH, help="Where to write the lines that were left out, and why."),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a call said about reading.
+
+    Attributes
+    ----------
+    given:
+        For the source and the target: fields of `ReadOptions` that the call sets.
+    rejected:
+        Where rejected lines go.
+    base:
+        What holds where the call says nothing: defaults, or a run file's.
+    """
+
+    given: tuple[Mapping[str, Any], Mapping[str, Any]]
+    rejected: Path | None
+    base: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
+
+    @property
+    def options(self) -> tuple[ReadOptions, ReadOptions]:
+        return replace(self.base[0], **self.given[0]), replace(self.base[1], **self.given[1])
+
+    def over(self, base: tuple[ReadOptions, ReadOptions]) -> Asked:
+        """What the call says over what a run file says."""
+        return replace(self, base=base)
+
+    def with_labels(self, files: Sequence[Path], in_files: bool) -> Asked:
+        """With files of labels, and whether literals of the graphs' own files count."""
+        both = {"literals": True} if in_files else {}
+        source, target = a_side(files, "--labels")
+        labels = given({"labels": source}), given({"labels": target})
+        return replace(self, given=({**self.given[0], **labels[0], **both}, {**self.given[1], **labels[1], **both}))
+
+    def recipe(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> Recipe:
+        return Recipe(tuple(paths), self.options, tuple(source), tuple(target))
+
+    def read(self, recipe: Recipe) -> Sides:
+        """Read both sides and say what was understood."""
+        sides = recipe.read()
+        self.tell(sides.notes, sides.rejections)
+        return sides
+
+    def tell(self, notes: Sequence[str], rejections: Rejections) -> None:
+        """Say what was guessed, and write what was left out."""
+        for note in notes:
+            console.note(note)
+        if rejections.total and self.rejected is not None:
+            rejections.write(self.rejected)
+            console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}")
+
+    def with_rejected_beside(self, output: Path) -> Asked:
+        """Where nothing else is said, lines that are left out go beside the output, if it is a file."""
+        if self.rejected is not None or output == STANDARD_OUTPUT or self.options[0].on_error != "skip":
+            return self
+        return replace(self, rejected=output.with_name(f"{output.name}.rejected.tsv"))
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options; the command gets them as one argument, ``asked``."""
+
+    @functools.wraps(command)
+    def with_asked(
+        formats: Sequence[str],
+        columns: Sequence[str],
+        time_formats: Sequence[str],
+        time_predicates: Sequence[str],
+        namespaces: Sequence[str],
+        on_error: str | None,
+        max_errors: int | None,
+        rejected: Path | None,
+        **others: Any,
+    ) -> Any:
+        common = {
+            "time_predicates": _time_predicates(time_predicates) if time_predicates else None,
+            "namespaces": tuple(namespaces) or None,
+            "on_error": on_error,
+            "max_errors": max_errors,
+        }
+        by_side = {
+            "format": a_side(formats, "--format"),
+            "columns": a_side([parse_columns(text) for text in columns], "--columns"),
+            "time_format": a_side(time_formats, "--time-format"),
+        }
+        source, target = ({**common, **{name: both[side] for name, both in by_side.items()}} for side in (0, 1))
+        return command(asked=Asked((given(source), given(target)), rejected), **others)
+
+    for option in reversed(_reading_options):
+        with_asked = option(with_asked)
+    return with_asked
+
+
+def a_side(given: Sequence[Any], option: str) -> tuple[Any, Any]:
+    """The source's and the target's value of an option that may be given once for both, or once for each."""
+    if len(given) > 2:
+        raise InputError(f"{option} is given {len(given)} times; once for both sides, or once for each")
+    return (given[0], given[-1]) if given else (None, None)
+
+
+def _time_predicates(given: Sequence[str]) -> TimePredicates:
+    roles: dict[str, tuple[str, ...]] = {"begin": (), "end": (), "time": ()}
+    for text in given:
+        role, equals, iri = text.partition("=")
+        if role not in roles or not equals or not iri:
+            raise InputError(f"--time-predicate {text!r}: write begin=IRI, end=IRI or time=IRI")
+        roles[role] += (iri,)
+    return TimePredicates(**roles)

@@ -1,0 +1,73 @@
+"""What a file says of entities in plain text: labels and other literals, kept beside the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dualmatch.graph.model import TemporalGraph
+
+LABEL: Final = "label"
+"""The attribute that labels have, whatever a format calls them."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Literals:
+    """Rows (entity, attribute, value), sorted.
+
+    Attributes
+    ----------
+    entity: (n,) int32
+        Rows of the graph's entities.
+    attribute, value: (n,) text
+        Labels have the attribute `LABEL`.
+    """
+
+    entity: NDArray[np.int32]
+    attribute: tuple[str, ...]
+    value: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, graph: TemporalGraph) -> Self:
+        """From columns ``entity`` (a name), ``attribute`` and ``value``; what is no entity of the graph is left out."""
+        rows = pl.DataFrame({"entity": pl.Series(graph.entities, dtype=pl.String)}).with_row_index("row")
+        found = (
+            table.join(rows, on="entity").select("row", "attribute", "value").unique().sort("row", "attribute", "value")
+        )
+        return cls(found["row"].to_numpy().astype(np.int32), tuple(found["attribute"]), tuple(found["value"]))
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """The first label of each entity row that has one."""
+        labels: dict[int, str] = {}
+        for row, attribute, value in zip(self.entity.tolist(), self.attribute, self.value, strict=True):
+            if attribute == LABEL:
+                labels.setdefault(row, value)
+        return labels
+
+    @classmethod
+    def of_labels(cls, labels: Mapping[str, str], graph: TemporalGraph) -> Self:
+        """From the label of each entity name.
+
+        >>> graph = TemporalGraph.from_facts([("Q7", "P2", "Q9")])
+        >>> Literals.of_labels({"Q7": "Ada", "Q9": "Charles"}, graph)
+        Literals(2 values, 2 entities with a label)
+        """
+        columns = {"entity": [*labels], "attribute": [LABEL] * len(labels), "value": [*labels.values()]}
+        return cls.of(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), graph)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        return f"Literals({len(self):,} values, {len(self.labels):,} entities with a label)"
+
+
+LiteralPair = tuple[Literals, Literals]
+"""What is said of the entities of the source and of the target."""

@@ -1,0 +1,70 @@
+"""The table of links: a row for each source entity, as every format of links is written from.
+
+``source``, ``target`` (null: no match), ``confidence``, ``method``, ``runners_up`` (names with their probability) and,
+where asked for, ``reasons``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dualmatch.alignment import Alignment
+from dualmatch.errors import OutputError
+from dualmatch.io.tables import DECIMALS
+
+RUNNERS_UP: Final = pl.List(pl.Struct({"target": pl.String, "probability": pl.Float64}))
+
+
+def link_table(alignment: Alignment, reasons: Sequence[str] | None = None) -> pl.DataFrame:
+    """The rows, sorted by source.
+
+    Parameters
+    ----------
+    reasons:
+        One text for each source row of the alignment; adds the column ``reasons``.
+    """
+    source, target = alignment.source.entities, alignment.target.entities
+    none = alignment.no_matches
+    rows = np.concatenate([alignment.pairs[:, 0], none.row])
+    partners = [target[t] for t in alignment.pairs[:, 1].tolist()]
+    methods = np.where(alignment.is_seed, "seed", alignment.method).tolist()
+    table = pl.DataFrame(
+        {
+            "source": [source[s] for s in rows.tolist()],
+            "target": pl.Series([*partners, *[None] * len(none.row)], dtype=pl.String),
+            "confidence": np.concatenate([alignment.confidence, none.confidence]),
+            "method": methods + [alignment.method] * len(none.row),
+            "runners_up": pl.Series(_runners_up(alignment, rows), dtype=RUNNERS_UP),
+        }
+    )
+    if reasons is not None:
+        table = table.with_columns(pl.Series("reasons", [reasons[s] for s in rows.tolist()], dtype=pl.String))
+    return table.sort("source", maintain_order=True)
+
+
+def check_links(table: pl.DataFrame, path: Path) -> None:
+    """Refuse a partner without a name: it would read as "no match"."""
+    unnamed = table.filter(pl.col("target") == "")
+    if unnamed.height:
+        raise OutputError(
+            f"{path}: the partner of {unnamed['source'][0]!r} has an empty name, which would mean no match; name it"
+        )
+
+
+def _runners_up(alignment: Alignment, rows: NDArray[np.integer]) -> list[list[dict[str, object]]]:
+    """Best first."""
+    names, listed = alignment.target.entities, alignment.runners_up
+    return [
+        [
+            {"target": names[t], "probability": round(p, DECIMALS)}
+            for t, p in zip(targets, probabilities, strict=True)
+            if t >= 0
+        ]
+        for targets, probabilities in zip(listed.target[rows].tolist(), listed.probability[rows].tolist(), strict=True)
+    ]

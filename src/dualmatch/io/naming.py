@@ -1,0 +1,121 @@
+"""Names as IRIs and CURIEs, for formats of the semantic web."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+from urllib.parse import quote, unquote
+
+from dualmatch.errors import InputError, OutputError
+
+Side = Literal["source", "target"]
+
+BUILT_IN: Final = {
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "semapv": "https://w3id.org/semapv/vocab/",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "sssom": "https://w3id.org/sssom/",
+}
+"""Prefixes that SSSOM has of itself; they may not mean anything else."""
+
+_IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://|[^/\s])[^\x00-\x20<>\"{}|^`\\]*\Z")
+_IRI_SCHEMES: Final = ("http:", "https:", "urn:", "file:", "ftp:", "tag:", "info:")
+_PREFIX: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How entity names become IRIs and CURIEs.
+
+    A name that is an IRI stays that IRI; any other becomes one under its side's prefix.
+
+    Parameters
+    ----------
+    prefixes:
+        Prefix → IRI, besides the two below.
+    source_prefix, target_prefix:
+        Prefix of names that are no IRIs.
+
+    Examples
+    --------
+    >>> naming = Naming({"wd": "http://www.wikidata.org/entity/"}, target_prefix="wd")
+    >>> naming.iri("Q7259", "target"), naming.curie("http://www.wikidata.org/entity/Q7259", "source")
+    ('http://www.wikidata.org/entity/Q7259', 'wd:Q7259')
+    """
+
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    source_prefix: str = "source"
+    target_prefix: str = "target"
+
+    def __post_init__(self) -> None:
+        defaults = {side: f"urn:dualmatch:{side}:" for side in ("source", "target")}
+        object.__setattr__(self, "prefixes", {**defaults, **self.prefixes})
+        for prefix, iri in self.prefixes.items():
+            if not _PREFIX.match(prefix) or not is_iri(iri):
+                raise InputError(
+                    f"prefix {prefix}={iri}: write NAME=IRI, for example wd=http://www.wikidata.org/entity/"
+                )
+            if BUILT_IN.get(prefix, iri) != iri:
+                raise InputError(f"prefix {prefix}: means {BUILT_IN[prefix]} in SSSOM; choose another name")
+        for prefix in (self.source_prefix, self.target_prefix):
+            if prefix not in self.prefixes:
+                raise InputError(f"prefix {prefix}: its IRI is missing; add --prefix {prefix}=IRI")
+
+    def iri(self, name: str, side: Side) -> str:
+        """The IRI of an entity."""
+        return name if is_iri(name) else self.prefixes[self._prefix(side)] + quote(name, safe="")
+
+    def name(self, iri: str, side: Side) -> str:
+        """The entity an IRI of `iri` stands for.
+
+        >>> Naming().name("urn:dualmatch:source:Ada%20Lovelace", "source")
+        'Ada Lovelace'
+        """
+        start = self.prefixes[self._prefix(side)]
+        return unquote(iri.removeprefix(start)) if iri.startswith(start) else iri
+
+    def curie(self, name: str, side: Side) -> str:
+        """The CURIE of an entity.
+
+        Raises
+        ------
+        OutputError
+            Where a name is an IRI that no prefix covers.
+        """
+        if not is_iri(name):
+            return f"{self._prefix(side)}:{quote(name, safe='')}"
+        covering = [prefix for prefix, iri in self.prefixes.items() if name.startswith(iri) and len(name) > len(iri)]
+        if not covering:
+            start = re.match(r".*[/#:]", name)
+            raise OutputError(
+                f"{name}: no prefix covers this IRI; add, for example, --prefix ns={start[0] if start else name}"
+            )
+        prefix = max(covering, key=lambda each: len(self.prefixes[each]))
+        return f"{prefix}:{name.removeprefix(self.prefixes[prefix])}"
+
+    def _prefix(self, side: Side) -> str:
+        return self.source_prefix if side == "source" else self.target_prefix
+
+
+def is_iri(name: str) -> bool:
+    """Whether a name is an absolute IRI.
+
+    >>> is_iri("http://example.org/Ada"), is_iri("Ada: a life")
+    (True, False)
+    """
+    return name.startswith(_IRI_SCHEMES) and _IRI.match(name) is not None
+
+
+def parse_prefixes(given: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=IRI`` of a command line."""
+    prefixes = {}
+    for text in given:
+        prefix, equals, iri = text.partition("=")
+        if not equals:
+            raise InputError(f"--prefix {text!r}: write NAME=IRI, for example wd=http://www.wikidata.org/entity/")
+        prefixes[prefix] = iri
+    return prefixes

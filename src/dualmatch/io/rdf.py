@@ -1,0 +1,82 @@
+"""RDF files: N-Triples, N-Quads, Turtle, TriG and RDF/XML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import polars as pl
+
+from dualmatch.graph.literals import LABEL
+from dualmatch.io.facts import FACT, Rows
+from dualmatch.io.intake import Intake
+from dualmatch.io.lines import LINE
+from dualmatch.io.opening import STANDARD_INPUT, opened, shown
+from dualmatch.io.quads import read_quads
+from dualmatch.io.statements import LABELS, Statements, statements_of
+
+_LOOKED_UP: Final = 50
+"""Of how many wrong times the line is looked for: the parser does not tell it."""
+
+
+def read_rdf(file: BinaryIO, path: Path, format: str, intake: Intake) -> None:
+    """Take in the facts of an RDF file, and its literals where they are asked for."""
+    prefix = f"{intake.files}-" if intake.files else ""
+    quads = read_quads(file, path, format, intake.rejections, prefix)
+    found = statements_of(quads, intake.options.time_predicates, intake.facts.clock)
+    _reject_wrong_times(found.wrong_times, path, intake)
+    facts = found.facts.rename({"s": "head", "p": "relation", "o": "tail"})
+    facts = facts.with_columns(_shortened(pl.col(name), intake) for name in ("head", "relation", "tail"))
+    table = facts.with_columns(pl.lit(None, dtype=pl.UInt32).alias(LINE)).select(LINE, *FACT)
+    intake.facts.add(Rows(path, table, lambda row: " ".join(table.row(row)[1:4])))
+    _take_literals(found, intake)
+    if found.coarse_times:
+        intake.note(f"{shown(path)}: {found.coarse_times:,} times coarser than a year are taken as unknown")
+    if found.literals.height and not intake.options.literals:
+        intake.note(f"{shown(path)}: {found.literals.height:,} triples with a literal are left out")
+
+
+def _shortened(names: pl.Expr, intake: Intake) -> pl.Expr:
+    for namespace in intake.options.namespaces:
+        short = names.str.strip_prefix(namespace)
+        names = pl.when(short == "").then(names).otherwise(short)
+    return names
+
+
+def _take_literals(found: Statements, intake: Intake) -> None:
+    if not intake.options.literals:
+        return
+    attribute = pl.when(pl.col("p").is_in(LABELS)).then(pl.lit(LABEL)).otherwise(_shortened(pl.col("p"), intake))
+    table = found.literals.select(
+        _shortened(pl.col("s"), intake).alias("entity"), attribute.alias("attribute"), value="o"
+    )
+    intake.literal_tables.append(table)
+
+
+def _reject_wrong_times(wrong: pl.DataFrame, path: Path, intake: Intake) -> None:
+    if not wrong.height:
+        return
+    wrong = wrong.sort("node", "text")
+    lines = _lines_with(set(wrong["text"].unique(maintain_order=True).head(_LOOKED_UP).to_list()), path)
+    clock = intake.facts.clock
+    intake.rejections.add(
+        path,
+        [(row, lines.get(text)) for row, text in enumerate(wrong["text"])],
+        lambda row: f"{clock.why_wrong(wrong['text'][row])} (the time of {wrong['node'][row]})",
+        lambda row: wrong["text"][row],
+    )
+
+
+def _lines_with(texts: set[str], path: Path) -> dict[str, int]:
+    """The first line on which each text stands in quotes, as far as that can be found again."""
+    found: dict[str, int] = {}
+    if path == STANDARD_INPUT:
+        return found
+    with opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not texts:
+                break
+            for text in [text for text in texts if f'"{text}"'.encode() in line]:
+                found[text] = number
+                texts.discard(text)
+    return found

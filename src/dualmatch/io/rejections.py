@@ -1,0 +1,111 @@
+"""Lines that cannot be used: counted and told, or left out and kept for the user to mend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final, Literal
+
+from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem
+from dualmatch.io.atomic import replacing
+from dualmatch.io.opening import STANDARD_INPUT, opened, shown
+
+OnError = Literal["stop", "skip"]
+DEFAULT_LIMIT: Final = 1000
+LONGEST_TEXT: Final = 1000
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A line that cannot be used, why, and its text (its first thousand characters)."""
+
+    path: Path
+    line: int | None
+    why: str
+    text: str
+
+    def __str__(self) -> str:
+        return str(Problem(Path(shown(self.path)), self.line, self.why))
+
+
+class Rejections:
+    """What to do about lines that cannot be used.
+
+    Parameters
+    ----------
+    on_error:
+        ``"stop"``: read on to count them all, then end in an `InputError`. ``"skip"``: leave them out and keep them.
+    limit:
+        How many may be left out.
+
+    Examples
+    --------
+    >>> rejections = Rejections("skip")
+    >>> rejections.add(Path("facts.tsv"), [(3, 3)], lambda row: "no tail", lambda row: "Ada")
+    >>> [str(rejected) for rejected in rejections.kept]
+    ['facts.tsv:3: no tail']
+    """
+
+    def __init__(self, on_error: OnError = "stop", limit: int = DEFAULT_LIMIT) -> None:
+        self.on_error, self.limit = on_error, limit
+        self.total = 0
+        self.kept: list[Rejected] = []
+
+    def add(
+        self,
+        path: Path,
+        rows: Iterable[tuple[int, int | None]],
+        why: Callable[[int], str],
+        text: Callable[[int], str],
+    ) -> None:
+        """Reject rows given as (row, line number); `why` and `text` are asked only for those that will be shown."""
+        space = SHOWN_PROBLEMS if self.on_error == "stop" else self.limit + 1 - len(self.kept)
+        for row, line in rows:
+            self.total += 1
+            if space > 0:
+                self.kept.append(Rejected(path, line, why(row), text(row)[:LONGEST_TEXT]))
+                space -= 1
+        if self.on_error == "stop":  # by line, whatever was wrong with it
+            self.kept = sorted(self.kept, key=lambda rejected: rejected.line or 0)[:SHOWN_PROBLEMS]
+
+    def end_of_file(self) -> None:
+        """End in an `InputError` where lines were rejected and may not be left out."""
+        if self.on_error == "skip" and self.total <= self.limit:
+            return
+        if not self.total:
+            return
+        lines = [str(rejected) for rejected in self.kept[:SHOWN_PROBLEMS]]
+        more = self.total - len(lines)
+        if more:
+            lines.append(f"… and {more:,} more problems")
+        if self.on_error == "skip":
+            lines.append(f"more than {self.limit:,} lines cannot be used; mend the file or raise --max-errors")
+        elif self.total > 1:
+            lines.append("mend these lines, or leave them out with --on-error skip")
+        raise InputError("\n".join(lines))
+
+    def write(self, path: Path) -> None:
+        """Write what was left out: file, line, what is wrong, and the line itself, tab-separated, with a header."""
+        files = list(dict.fromkeys(rejected.path for rejected in self.kept))
+        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as out:
+            out.write("file\tline\tproblem\ttext\n")
+            for file in files:
+                rejected = [each for each in self.kept if each.path == file]
+                texts = _texts(file, {each.line for each in rejected if each.line and not each.text})
+                for each in sorted(rejected, key=lambda each: each.line or 0):
+                    text = (each.text or texts.get(each.line, "")).replace("\r", "\\r").replace("\n", "\\n")
+                    out.write(f"{shown(file)}\t{each.line or ''}\t{each.why}\t{text}\n")
+
+
+def _texts(path: Path, lines: set[int]) -> dict[int | None, str]:
+    """Lines of a file read again, for formats whose parser does not give them."""
+    found: dict[int | None, str] = {}
+    if not lines or path == STANDARD_INPUT:
+        return found
+    with opened(path) as file:
+        for number, line in enumerate(islice(file, max(lines)), start=1):
+            if number in lines:
+                found[number] = line.decode("utf-8", "replace").rstrip("\r\n")[:LONGEST_TEXT]
+    return found

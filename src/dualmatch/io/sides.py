@@ -1,0 +1,164 @@
+"""The two sides of an alignment, from a folder that holds both or from files of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+from dualmatch.errors import InputError
+from dualmatch.graph.literals import LiteralPair, Literals
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.io.folder import BenchmarkFolder, Pairs, read_folder, read_pairs_by_name
+from dualmatch.io.intake import ReadOptions
+from dualmatch.io.openea import is_openea, read_openea
+from dualmatch.io.opening import STANDARD_INPUT
+from dualmatch.io.read import Reading, literals_of, read
+from dualmatch.io.rejections import Rejections
+
+FOLDER_FILES: Final = ("triples_1", "triples_2", "ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id")
+OPENEA_FILES: Final = ("rel_triples_1", "rel_triples_2", "attr_triples_1", "attr_triples_2")
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Two graphs that were read to be aligned.
+
+    Attributes
+    ----------
+    folder:
+        The benchmark folder both graphs come from, if they do.
+    """
+
+    readings: tuple[Reading, Reading]
+    folder: BenchmarkFolder | None = None
+
+    @property
+    def source(self) -> TemporalGraph:
+        return self.readings[0].graph
+
+    @property
+    def target(self) -> TemporalGraph:
+        return self.readings[1].graph
+
+    @property
+    def literals(self) -> LiteralPair | None:
+        """Labels and other literals of both sides; None where neither's were asked for."""
+        source, target = (reading.literals for reading in self.readings)
+        if source is None and target is None:
+            return None
+        return source or Literals.of_labels({}, self.source), target or Literals.of_labels({}, self.target)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was guessed or left out on either side."""
+        return self.readings[0].notes + self.readings[1].notes
+
+    @property
+    def rejections(self) -> Rejections:
+        """The lines of both sides that were left out."""
+        both = Rejections("skip")
+        for reading in self.readings:
+            both.kept += reading.rejections.kept
+            both.total += reading.rejections.total
+        return both
+
+    def read_pairs(self, path: Path) -> Pairs:
+        """A file of known pairs as (n, 2) rows: by name, in a benchmark folder by name or id."""
+        if self.folder is not None:
+            return self.folder.read_pairs(path)
+        return read_pairs_by_name(path, self.source, self.target)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is to be aligned and how to read it: enough to read it again.
+
+    Parameters
+    ----------
+    paths:
+        One folder of two graphs (a benchmark's or OpenEA's), or the source and the target.
+    options:
+        How to read the source and the target.
+    source, target:
+        More files of a side.
+    """
+
+    paths: tuple[Path, ...]
+    options: tuple[ReadOptions, ReadOptions]
+    source: tuple[Path, ...] = ()
+    target: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is read or would be if it were there, in the order it was given; standard input is not among them."""
+        labels = tuple(options.labels for options in self.options if options.labels is not None)
+        if self.is_folder:
+            names = OPENEA_FILES if is_openea(self.paths[0]) else FOLDER_FILES
+            return (*(self.paths[0] / name for name in names), *labels)
+        given = (*self.paths[:1], *self.source, *self.paths[1:], *self.target)
+        return tuple(path for path in (*given, *labels) if path != STANDARD_INPUT)
+
+    @property
+    def uses_standard_input(self) -> bool:
+        return STANDARD_INPUT in (*self.paths, *self.source, *self.target)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether one folder holds both graphs."""
+        return len(self.paths) == 1 and not self.source and not self.target
+
+    def read(self) -> Sides:
+        """Read both graphs."""
+        if self.is_folder:
+            return _from_folder(self.paths[0], self.options)
+        if len(self.paths) not in (0, 2):
+            raise InputError(
+                f"{len(self.paths)} files given; give one folder of two graphs, or SOURCE and TARGET (more files of a "
+                "side with --source FILE and --target FILE)"
+            )
+        sides = (*self.paths[:1], *self.source), (*self.paths[1:], *self.target)
+        for side, files in zip(("source", "target"), sides, strict=True):
+            if not files:
+                raise InputError(f"no {side} given; give SOURCE and TARGET, or --source FILE and --target FILE")
+        if all(STANDARD_INPUT in files for files in sides):
+            raise InputError("standard input can be read once only; give one side as a file")
+        return Sides((read(sides[0], self.options[0]), read(sides[1], self.options[1])))
+
+    def moved(self, to: Callable[[Path], Path]) -> Recipe:
+        """The same with every path changed."""
+        options = [each if each.labels is None else replace(each, labels=to(each.labels)) for each in self.options]
+        paths, source, target = (tuple(map(to, part)) for part in (self.paths, self.source, self.target))
+        return Recipe(paths, (options[0], options[1]), source, target)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with whole paths."""
+        whole = self.moved(lambda path: path.resolve())
+        return {
+            "paths": [str(path) for path in whole.paths],
+            "source": [str(path) for path in whole.source],
+            "target": [str(path) for path in whole.target],
+            "options": [options.as_dict() for options in whole.options],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """What `as_dict` gave; a ValueError, KeyError or TypeError where it is none."""
+        paths, source, target = (tuple(Path(text) for text in data[name]) for name in ("paths", "source", "target"))
+        first, second = (ReadOptions.from_dict(options) for options in data["options"])
+        return cls(paths, (first, second), source, target)
+
+
+def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
+    if os.path.isfile(path) or path == STANDARD_INPUT:
+        raise InputError(f"{path}: is one file; give two, SOURCE and TARGET, or a folder that holds two graphs")
+    if is_openea(path):
+        return Sides((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
+    folder = read_folder(path).sorted_by_name()
+    source, target = (
+        Reading(graph, literals_of(graph, (), each), Rejections(each.on_error), ())
+        for graph, each in zip((folder.source, folder.target), options, strict=True)
+    )
+    return Sides((source, target), folder)

@@ -1,0 +1,124 @@
+"""Two graphs and their links as one graph: one set of ids, and for every fact the side that said it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dualmatch.errors import InputError
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN, format_date
+
+logger = logging.getLogger(__name__)
+
+Keep = Literal["source", "target"]
+FACT: Final = ("head", "relation", "tail", "begin", "end")
+
+
+@dataclass(frozen=True, eq=False)
+class MergedGraph:
+    """Both graphs under one set of ids.
+
+    Attributes
+    ----------
+    facts:
+        ``head``, ``relation``, ``tail``, ``begin``, ``end`` (dates, null where unknown) and ``said_by``: ``source``,
+        ``target`` or ``both``. Sorted; a fact both sides say in the same words is one row.
+    entities:
+        ``id``, and the ``source`` and ``target`` name behind it, null where a side has none.
+    """
+
+    facts: pl.DataFrame
+    entities: pl.DataFrame
+
+
+def merge(
+    source: TemporalGraph, target: TemporalGraph, links: Sequence[tuple[str, str]], keep: Keep = "source"
+) -> MergedGraph:
+    """Put two graphs under one set of ids.
+
+    Linked entities take the name that side `keep` has for them, all others keep their own. Where an entity that has no
+    link bears a name that is taken, its id is ``target:NAME`` (``source:NAME`` with `keep` target). Relations are not
+    aligned: they keep their names.
+
+    Parameters
+    ----------
+    links:
+        (source name, target name), 1-to-1.
+
+    Examples
+    --------
+    >>> yago = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833")])
+    >>> wiki = TemporalGraph.from_facts([("Q7259", "P2", "Q46633", "1833")])
+    >>> merge(yago, wiki, [("Ada", "Q7259")]).facts["head"].to_list()
+    ['Ada', 'Ada']
+    """
+    _check(source, target, links)
+    kept, other = (source, target) if keep == "source" else (target, source)
+    partner = {b: a for a, b in links} if keep == "source" else dict(links)
+    other_side = "target" if keep == "source" else "source"
+    other_ids = _ids_of(other, partner, set(kept.entities), other_side)
+    ids = {keep: dict(zip(kept.entities, kept.entities, strict=True)), other_side: other_ids}
+    tables = [_facts(graph, ids[side], side) for side, graph in (("source", source), ("target", target))]
+    facts = pl.concat(tables).group_by(FACT).agg(pl.col("said_by").unique().sort())
+    both = pl.when(pl.col("said_by").list.len() > 1).then(pl.lit("both")).otherwise(pl.col("said_by").list.first())
+    entities = (
+        _names(ids["source"], "source")
+        .join(_names(ids["target"], "target"), on="id", how="full", coalesce=True)
+        .select("id", "source", "target")
+        .sort("id")
+    )
+    return MergedGraph(facts.with_columns(both.alias("said_by")).sort(FACT), entities)
+
+
+def _ids_of(graph: TemporalGraph, partner: Mapping[str, str], taken: set[str], side: str) -> dict[str, str]:
+    """Name → id: the partner's name, the own one, or the own one with the side before it where it is taken."""
+    ids = {name: partner.get(name, f"{side}:{name}" if name in taken else name) for name in graph.entities}
+    renamed = sum(name not in partner and name in taken for name in graph.entities)
+    if renamed:
+        logger.warning(
+            "%d names of the %s are taken by entities they are not linked to; ids are %s:NAME", renamed, side, side
+        )
+    return ids
+
+
+def _facts(graph: TemporalGraph, ids: Mapping[str, str], side: str) -> pl.DataFrame:
+    names = pl.Series([ids[name] for name in graph.entities], dtype=pl.String)
+    relations = pl.Series(graph.relations, dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "head": names.gather(graph.head),
+            "relation": relations.gather(graph.relation),
+            "tail": names.gather(graph.tail),
+            "begin": _dates(graph.begin, graph.opaque_times),
+            "end": _dates(graph.end, graph.opaque_times),
+        }
+    ).with_columns(said_by=pl.lit(side))
+
+
+def _dates(codes: NDArray[np.int32], opaque: bool) -> pl.Series:
+    distinct, rows = np.unique(codes, return_inverse=True)
+    show = str if opaque else format_date
+    texts = pl.Series([None if code == UNKNOWN else show(code) for code in distinct.tolist()], dtype=pl.String)
+    return texts.gather(rows)
+
+
+def _names(ids: Mapping[str, str], side: str) -> pl.DataFrame:
+    return pl.DataFrame({"id": list(ids.values()), side: list(ids)}, schema={"id": pl.String, side: pl.String})
+
+
+def _check(source: TemporalGraph, target: TemporalGraph, links: Sequence[tuple[str, str]]) -> None:
+    for side, graph, place in (("source", source, 0), ("target", target, 1)):
+        names = [link[place] for link in links]
+        unknown = [name for name in names if name not in graph.entity_rows]
+        if unknown:
+            raise InputError(f"links: {len(unknown):,} {side} names are not in {graph.name}, {unknown[0]!r} among them")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"links: {side} {twice!r} has more than one link; keep one")

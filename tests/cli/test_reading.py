@@ -1,0 +1,108 @@
+"""`align` on files of any format: what it reads, what it refuses, and what it leaves behind."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from dualmatch.cli.main import main
+from dualmatch.io.links import read_links
+
+LEFT = "subject,predicate,object,year\nAda,met,Charles,1833\nCharles,wrote,Book,1864\n"
+RIGHT = "von\twas\tnach\twann\nQ9\tP50\tQ8\t01.05.1864\nQ7\tP2\tQ9\t02.04.1833\n"
+GERMAN = ["--columns", "head=von,relation=was,tail=nach,time=wann", "--time-format", "%d.%m.%Y"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "left.csv").write_text(LEFT)
+    (tmp_path / "right.csv").write_text(RIGHT.replace("\t", ",").replace("01.05.", "").replace("02.04.", ""))
+    (tmp_path / "days.tsv").write_text(RIGHT)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    before = {path.name: path.read_bytes() for path in Path.cwd().iterdir()}
+    with pytest.raises(SystemExit) as caught:
+        main([*arguments])
+    assert caught.value.code == 2
+    assert {path.name: path.read_bytes() for path in Path.cwd().iterdir()} == before
+    return capsys.readouterr().err
+
+
+def test_two_tables_of_different_shape(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = "head=subject,relation=predicate,tail=object,time=year", GERMAN[1]
+    main(["align", "left.csv", "right.csv", "-o", "links.tsv", "--columns", columns[0], "--columns", columns[1]])
+    assert read_links(here / "links.tsv")[0] == [("Ada", "Q7"), ("Book", "Q8"), ("Charles", "Q9")]
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert shown.out.startswith("3 links written to links.tsv\n")
+
+
+def test_guesses_are_told_unless_silence_is_asked_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["align", "left.csv", "left.csv", "-o", "links.tsv"])
+    assert capsys.readouterr().err.count("note: left.csv: guessed that head is 'subject'") == 2
+    main(["align", "left.csv", "left.csv", "-o", "links.tsv", "--force", "-q"])
+    shown = capsys.readouterr()
+    assert shown.out == shown.err == ""
+
+
+def test_standard_input_and_more_files_of_a_side(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LEFT.encode())))
+    main(["align", "-", "left.csv", "-o", "a.tsv", "--format", "csv", "-q"])
+    rows = LEFT.splitlines(keepends=True)
+    (here / "first.csv").write_text("".join(rows[:2]))
+    (here / "second.csv").write_text(rows[0] + rows[2])
+    main(["align", "first.csv", "left.csv", "--source", "second.csv", "-o", "b.tsv", "-q"])
+    main(["align", "--source", "second.csv", "--source", "first.csv", "--target", "left.csv", "-o", "c.tsv", "-q"])
+    assert (here / "a.tsv").read_bytes() == (here / "b.tsv").read_bytes() == (here / "c.tsv").read_bytes()
+
+
+def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "bad.csv").write_text(LEFT + "Eve,met\nEve,met,Adam,soon\n")
+    call = ["align", "bad.csv", "left.csv", "-o", "links.tsv"]
+    said = refused(capsys, *call)
+    assert said.splitlines()[:2] == [
+        "dualmatch: bad.csv:4: 2 columns where the first line has 4",
+        "bad.csv:5: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
+    ]
+    assert "more than 1 lines cannot be used" in refused(capsys, *call, "--on-error", "skip", "--max-errors", "1")
+    main([*call, "--on-error", "skip"])
+    assert "note: 2 lines were left out; they are in links.tsv.rejected.tsv" in capsys.readouterr().err
+    assert (here / "links.tsv.rejected.tsv").read_text().splitlines()[1:] == [
+        "bad.csv\t4\t2 columns where the first line has 4\tEve,met",
+        "bad.csv\t5\t'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown\tEve,met,Adam,soon",
+    ]
+
+
+def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:
+    (here / "bad.nt").write_text('<http://e/a> <http://e/r> <http://e/b> .\nnonsense here\n_:x <http://e/r> "x" .\n')
+    main(["inspect", "bad.nt", "--on-error", "skip", "--rejected", "rejected.tsv"])
+    assert (here / "rejected.tsv").read_text().splitlines()[1].endswith("\tnonsense here")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["left.csv", "right.csv", "-o", "left.csv", "--force"], "left.csv: is read or written by this very run"),
+        (["left.csv", "-o", "links.tsv"], "left.csv: is one file; give two, SOURCE and TARGET"),
+        (["-o", "links.tsv"], "no source given; give SOURCE and TARGET"),
+        (["left.csv", "nowhere.csv", "-o", "links.tsv"], "nowhere.csv: no such file; check the path"),
+        (["left.csv", "left.csv", "-o", "links.tsv", *["--columns", "head=subject"] * 3], "--columns is given 3 times"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "who=x"], "columns: a fact has no 'who'"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "head"], "--columns 'head': write head=NAME"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "time=a,begin=b"], "give begin and end, or time"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--time-predicate", "x"], "--time-predicate 'x': write begin=IRI"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--time-format", "%d"], "says nothing of the year"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--format", "wikidata"], "left.csv:1: no JSON"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--seeds", "days.tsv"], "days.tsv:1: 4 tab-separated columns"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    said = refused(capsys, "align", *arguments)
+    assert words in said
+    assert "Traceback" not in said

@@ -1,0 +1,175 @@
+"""What `align` writes: every format by name or option, standard output, the run file, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import refused
+from dualmatch.cli.main import main
+from dualmatch.io.links import read_links
+
+COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
+SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("club.csv", "town.json.gz"):
+        shutil.copy(SAMPLE / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def align_sample(*arguments: str) -> None:
+    main(["align", "club.csv", "town.json.gz", *COLUMNS, "--method", "evidence", *arguments])
+
+
+def test_every_format_by_name_and_by_option(here: Path) -> None:
+    prefixes = ["--prefix", "town=http://example.org/town/", "--target-prefix", "town"]
+    names = {
+        "tsv": "a.tsv",
+        "csv": "a.csv",
+        "parquet": "a.pq",
+        "jsonl": "a.jsonl",
+        "sameas": "a.nt",
+        "sssom": "a.sssom.tsv",
+    }
+    for name in names.values():
+        align_sample("-q", "-o", name, *prefixes)
+    align_sample("-q", "-o", "by.option", "--output-format", "sssom", *prefixes)
+    assert (here / "by.option").read_bytes() == (here / names["sssom"]).read_bytes()
+    pairs = read_links(here / "a.tsv")[0]
+    assert len(pairs) > 50
+    assert all(read_links(here / name)[0] == pairs for name in names.values() if name != "a.nt")
+    assert (here / "a.nt").read_text().count("<http://example.org/town/Q") == len(pairs)
+    for name in names.values():
+        main(["merge", "club.csv", "town.json.gz", *COLUMNS, "--links", name, "-o", f"{name}.all.csv", "-q", *prefixes])
+        assert (here / f"{name}.all.csv").read_bytes() == (here / "a.tsv.all.csv").read_bytes()
+
+
+def test_standard_output_gets_the_links_and_nothing_else(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    align_sample("-o", "links.sssom.tsv", "-q")
+    before = sorted(here.iterdir())
+    with open(1, "w", closefd=False) as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        align_sample("-o", "-", "--output-format", "sssom")
+    assert capfdbinary.readouterr() == ((here / "links.sssom.tsv").read_bytes(), b"")
+    assert sorted(here.iterdir()) == before
+
+
+def test_explain_after_any_format_and_the_files_may_have_moved(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    align_sample("-o", "links.sssom.tsv", "-q")
+    name = read_links(here / "links.sssom.tsv")[0][0][0]
+    main(["explain", "links.sssom.tsv", name])
+    said = capsys.readouterr().out
+    assert "  both: " in said
+    (here / "moved").mkdir()
+    for file in ("club.csv", "town.json.gz"):
+        (here / file).rename(here / "moved" / file)
+    assert "club.csv: is gone" in refused(["explain", "links.sssom.tsv", name], capsys, here)
+    main(["explain", "links.sssom.tsv", name, "--folder", "moved"])
+    assert capsys.readouterr().out == said
+    with (here / "moved" / "club.csv").open("a") as file:
+        file.write("999,a,b,c,1900,1901\n")
+    assert "has changed since" in refused(["explain", "links.sssom.tsv", name, "--folder", "moved"], capsys, here)
+
+
+def test_what_came_from_standard_input_has_no_companion(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((here / "club.csv").read_bytes())))
+    formats = ["--format", "csv", "--format", "wikidata"]
+    main(["align", "-", "town.json.gz", *COLUMNS, "--method", "evidence", "-o", "links.tsv", *formats, "-q"])
+    assert (here / "links.tsv").exists()
+    assert not (here / "links.tsv.why.npz").exists()
+
+
+def test_a_run_file_does_the_run_again(here: Path) -> None:
+    align_sample(
+        "-o", "first.tsv", "-q", "--max-fdr", "0.02", "--seed", "7", "--on-error", "skip", "--memory-limit", "1GB"
+    )
+    written = (here / "first.tsv.config.toml").read_text()
+    for line in (
+        'method = "evidence"',
+        "max_fdr = 0.02",
+        "seed = 7",
+        "memory_limit = 1000000000",
+        "[source]",
+        "[target]",
+    ):
+        assert line in written.splitlines()
+    main(["align", "club.csv", "town.json.gz", "-o", "second.tsv", "-q", "--config", "first.tsv.config.toml"])
+    assert (here / "second.tsv").read_bytes() == (here / "first.tsv").read_bytes()
+    assert (here / "second.tsv.config.toml").read_text() == written
+    call = ["align", "club.csv", "town.json.gz", "-q", "--config", "first.tsv.config.toml"]
+    main([*call, "-o", "third.tsv", "--max-fdr", "0.5", "--on-error", "stop"])
+    third = (here / "third.tsv.config.toml").read_text()
+    assert "max_fdr = 0.5" in third
+    assert "on_error" not in third
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "colour = 1\nhop = 2\n",
+            "run.toml: there is no option colour; see dualmatch align --help\nrun.toml: there is no",
+        ),
+        ("hops = 'two'\n", "option hops: input should be a valid integer (given: 'two')"),
+        ("[source]\ncolour = 1\n", "run.toml: [source] option colour: unexpected keyword argument"),
+        ("[source]\non_error = 'maybe'\n", "run.toml: [source] option on_error: "),
+        ("source = 3\n", "run.toml: [source] option"),
+        ("hops = \n", "run.toml: is no TOML (Invalid value (at line 1, column 8)); mend it"),
+    ],
+)
+def test_a_run_file_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:
+    (here / "run.toml").write_text(text)
+    call = ["align", "club.csv", "town.json.gz", "-o", "links.tsv", "--config", "run.toml"]
+    assert words in refused(call, capsys, here)
+
+
+def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    align_sample("-o", "links.tsv", "--json", "-")
+    report = json.loads(capsys.readouterr().out)
+    pairs, _ = read_links(here / "links.tsv")
+    assert (report["links"], report["links"] + report["without_match"]) == (len(pairs), 80)
+    assert report["files"] == ["links.tsv", "links.tsv.why.npz", "links.tsv.config.toml"]
+    call = ["merge", "club.csv", "town.json.gz", *COLUMNS, "--links", "links.tsv", "-o", "merged.csv", "--json", "-"]
+    main(call)
+    report = json.loads(capsys.readouterr().out)
+    assert report == {"facts": 640, "entities": 160 - len(pairs), "shared_entities": len(pairs), "shared_facts": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-o", "links.xls"], "links.xls: its name does not tell its format; end it with one of .sssom.tsv"),
+        (["-o", "links.tsv", "--relations", "r.json"], "r.json: its name does not tell its format"),
+        (["-o", "links.tsv", "--json", "links.tsv.config.toml"], "is read or written by this very run already"),
+        (["-o", "-", "--json", "-"], "standard output is asked for twice"),
+        (["-o", "links.tsv", "--on-error", "skip", "--rejected", "links.tsv"], "is read or written by this very run"),
+        (["-o", "links.tsv", "--prefix", "wd"], "--prefix 'wd': write NAME=IRI"),
+        (["-o", "links.tsv", "--source-prefix", "wd"], "prefix wd: its IRI is missing; add --prefix wd=IRI"),
+        (["-o", "club.csv", "--force"], "club.csv: is read or written by this very run already"),
+    ],
+)
+def test_what_is_refused(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    call = ["align", "club.csv", "town.json.gz", *COLUMNS, "--method", "evidence", *arguments]
+    assert words in refused(call, capsys, here)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_comes_from_click(
+    shell: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_DUALMATCH_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit) as caught:
+        main([])
+    assert caught.value.code == 0
+    assert "_DUALMATCH_COMPLETE" in capsys.readouterr().out

@@ -1,0 +1,138 @@
+"""Inspection: what is said of a graph is so, and slips are noticed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from dualmatch import Config, InputError, TemporalGraph, align, read_graph
+from dualmatch.cli.main import main
+from dualmatch.config import Method
+from dualmatch.cost import check_memory, estimate
+from dualmatch.inspection import inspect_graph, time_overlap
+
+FACTS = [
+    ("Ada", "met", "Charles", "1833", "1833"),
+    ("Ada", "lived in", "London", "1835-03", "1852-11-27"),
+    ("Mary", "met", "Ada", "1830", None),
+    ("Mary", "knew", "Ada"),
+]
+
+
+def test_what_is_said_of_a_graph() -> None:
+    said = inspect_graph(read_graph(FACTS))
+    assert (said.facts, said.entities, said.relations) == (4, 4, 3)
+    assert (said.dated_share, said.half_dated_share, said.points_share) == (0.75, 0.25, 0.25)
+    assert said.precision == {"day": 0.2, "month": 0.2, "year": 0.6}
+    assert (said.first_time, said.last_time, said.distinct_times) == ("1830", "1852-11-27", 4)
+    assert said.degree == {"median": 1.5, "p90": pytest.approx(3.4), "most": 4.0}
+    assert [(each.name, each.facts, each.dated_facts) for each in said.most_frequent_relations] == [
+        ("met", 2, 2),
+        ("knew", 1, 0),
+        ("lived in", 1, 1),
+    ]
+    assert said.suspicious == ()
+
+
+def facts(count: int = 40, **changes: object) -> TemporalGraph:
+    """Facts about which nothing is odd, but for what is changed."""
+    rows = []
+    for i in range(count):
+        row = {"head": f"a{i}", "relation": f"r{i % 3}", "tail": f"b{i}", "begin": 1900 + i, "end": 1960 + i}
+        row |= {name: value(i) if callable(value) else value for name, value in changes.items()}
+        rows.append(tuple(row.values()))
+    return read_graph(rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, None),
+        ({"begin": None, "end": None}, "no fact has a time: were the time columns or predicates found?"),
+        ({"begin": lambda i: 1900 if i % 2 else 1901 + i}, "50% of the begins are 1900: a placeholder?"),
+        ({"end": lambda i: "9999-12-31" if i == 5 else 1960 + i}, "1 ends lie after 2100, 9999-12-31 among them"),
+        ({"begin": lambda i: f"{1900 + i}-01-01"}, "100% of the begins given to the day are a first of January"),
+        ({"relation": lambda i: "x" if i else "y"}, "98% of the facts have the relation 'x'"),
+        ({"tail": lambda i: "unknown" if i % 2 else f"b{i}"}, "50% of the facts are about 'unknown': a placeholder?"),
+        ({"tail": lambda i: f"b{i} "}, "40 entity names begin or end with a space"),
+        ({"head": "a", "tail": lambda i: f"b{i % 20}", "relation": "r", "begin": None, "end": lambda i: 1950 + i % 20},
+         "50% of the facts repeat another"),
+    ],
+)  # fmt: skip
+def test_slips_are_noticed(changes: dict[str, object], words: str | None) -> None:
+    said = inspect_graph(facts(**changes)).suspicious
+    if words is None:
+        assert said == ()
+    else:
+        assert any(each.startswith(words) for each in said), said
+
+
+def test_how_far_times_meet() -> None:
+    source = read_graph([("a", "r", "b", "1990", "1995"), ("a", "r", "c", "2000"), ("a", "r", "d")])
+    target = read_graph([("x", "r", "y", "1990", "1995"), ("x", "r", "z", "1995-03"), ("x", "r", "w", "1999-12")])
+    overlap = time_overlap(source, target)
+    assert (overlap.first, overlap.last) == ("1990", "1999")
+    assert (overlap.source_share, overlap.target_share) == (0.5, pytest.approx(1 / 3))
+    assert overlap.year_share == pytest.approx(2 / 3)
+    apart = time_overlap(source, read_graph([("x", "r", "y", "1066")]))
+    assert (apart.first, apart.last, apart.source_share, apart.year_share) == (None, None, 0.0, 0.0)
+
+
+def test_a_run_above_its_memory_limit_is_refused_before_it_begins() -> None:
+    columns = {name: np.zeros(200_000, np.int32) for name in ("head", "relation", "tail", "begin", "end")}
+    graph = replace(facts(1), **columns)
+    words = (
+        r"a run of method evidence on 400,000 facts takes at least about 0\.2 GB, and the memory limit is 0\.1 GB; "
+        r"give it more \(memory_limit, --memory-limit 0\.2GB\)"
+    )
+    with pytest.raises(InputError, match=words):
+        align(graph, graph, method="evidence", memory_limit=10**8)
+    check_memory(graph, graph, Config(method="evidence", memory_limit=2 * 10**8))
+    larger = Config(method="dualmatch", dimension=4096, memory_limit=10**8)
+    many = facts(1000)
+    with pytest.raises(InputError, match="a run of method dualmatch on 2,000 facts"):
+        check_memory(many, many, larger)
+
+
+def test_estimates_grow_with_the_graphs_and_stop_at_the_limit() -> None:
+    small, large = facts(40), facts(400)
+    config = Config(method="temporal", memory_limit=2**26)
+    little, much = estimate(small, small, config, unit=1.0), estimate(large, large, config, unit=1.0)
+    assert much.seconds[0] == pytest.approx(100 * little.seconds[0])
+    assert much.gigabytes[1] <= (2**26 + 2.5e8) / 2**30
+    evidence = estimate(large, large, Config(method="evidence"), unit=1.0)
+    assert evidence.seconds[0] == pytest.approx(800 * 2e-5)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], small_world: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("head,relation,tail,year\nAda,met,Charles,1833\n")
+    main(["inspect", str(path)])
+    shown = capsys.readouterr()
+    assert "What was understood" in shown.out
+    assert "Together" not in shown.out
+    assert (
+        shown.err
+        == f"note: {path}: guessed that head is 'head', relation is 'relation', tail is 'tail', time is 'year'\n"
+    )
+    main(["inspect", str(small_world)])
+    assert "a run of method temporal takes about" in capsys.readouterr().out
+    main(["inspect", str(path), str(path), "--json", "-"])
+    report = json.loads(capsys.readouterr().out)
+    assert [graph["facts"] for graph in report["graphs"]] == [1, 1]
+    assert report["overlap"]["source_share"] == 1.0
+    assert {each["method"] for each in report["estimates"]} == set(get_args(Method))
+
+
+def test_lines_left_out_are_told_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rejected = tmp_path / "a.csv", tmp_path / "rejected.tsv"
+    path.write_text("head,relation,tail,year\nAda,met,Charles,1833\nAda,met,Mary,soon\n")
+    main(["inspect", str(path), "--on-error", "skip", "--rejected", str(rejected)])
+    shown = capsys.readouterr()
+    assert f"note: 1 lines were left out; they are in {rejected}" in shown.err
+    assert rejected.read_text().splitlines()[1].split("\t")[1] == "3"

@@ -1,0 +1,114 @@
+"""Labels and literals as more evidence: only where asked for, and told in explanations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conftest import lives, refused
+from dualmatch import InputError, TemporalGraph, align, explain
+from dualmatch.cli.main import main
+from dualmatch.explain import reasons
+from dualmatch.graph.literals import LiteralPair, Literals
+from dualmatch.io.links import read_links
+
+NAMES = {"a": "Ada Lovelace", "b": "Charles Babbage", "c": "Mary Somerville", "d": "Augustus De Morgan"}
+OTHER = {"w": "ada  LOVELACE", "x": "Babbage, Charles", "y": "Mary Sommerville", "z": "Augustus de Morgan"}
+PARTNERS = dict(zip(NAMES, OTHER, strict=True))
+
+
+@pytest.fixture
+def graphs() -> tuple[TemporalGraph, TemporalGraph]:
+    """Two graphs whose few facts say nothing of who is who: no times, no seeds."""
+    return (
+        TemporalGraph.from_facts([("a", "knows", "b"), ("c", "knows", "d")], "left"),
+        TemporalGraph.from_facts([("w", "met", "x"), ("y", "met", "z")], "right"),
+    )
+
+
+@pytest.fixture
+def labels(graphs: tuple[TemporalGraph, TemporalGraph]) -> LiteralPair:
+    return Literals.of_labels(NAMES, graphs[0]), Literals.of_labels(OTHER, graphs[1])
+
+
+def test_labels_align_what_facts_do_not(graphs: tuple[TemporalGraph, TemporalGraph], labels: LiteralPair) -> None:
+    with pytest.raises(InputError, match=r"no fact has a time.*give seed pairs to start from, or labels"):
+        align(*graphs, method="evidence")
+    found = align(*graphs, method="evidence", literals=labels).links()
+    assert {source: target for source, target, _ in found} == PARTNERS
+
+
+def test_labels_that_share_nothing_find_nothing(graphs: tuple[TemporalGraph, TemporalGraph]) -> None:
+    strangers = Literals.of_labels({"a": "xyz"}, graphs[0]), Literals.of_labels({}, graphs[1])
+    assert align(*graphs, method="evidence", literals=strangers).links() == []
+
+
+def test_other_methods_refuse_them(graphs: tuple[TemporalGraph, TemporalGraph], labels: LiteralPair) -> None:
+    with pytest.raises(InputError, match="method temporal does not look at labels; use method evidence"):
+        align(*graphs, method="temporal", literals=labels)
+
+
+def test_an_explanation_tells_what_labels_add() -> None:
+    source, target = lives()
+    said = Literals.of_labels({"Ada": "Ada L."}, source), Literals.of_labels({"Q1": "Ada L."}, target)
+    alignment = align(source, target, method="evidence", literals=said)
+    why = explain(alignment, "Ada")
+    assert why.match == "Q1"
+    assert why.texts > 0.1
+    row, column = source.entity_rows["Ada"], target.entity_rows["Q1"]
+    assert alignment.evidence is not None
+    assert why.similarity == pytest.approx(float(alignment.evidence.similarity[row, column]), abs=1e-5)
+    assert why.similarity == pytest.approx(why.texts + sum(fact.weight for fact in why.shared))
+    assert f"  both: labels or literals alike (+{why.texts:.3f})\n" in str(why)
+    assert reasons(alignment)[row].startswith("labels or literals alike (+0.")
+    assert explain(alignment, "Q1", target=True).texts == pytest.approx(why.texts)
+    assert explain(alignment, "Charles").texts == 0
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "left.csv").write_text("head,relation,tail\na,knows,b\nc,knows,d\n")
+    facts = ["<http://e/w> <http://e/met> <http://e/x> .", "<http://e/y> <http://e/met> <http://e/z> ."]
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    facts += [f'<http://e/{name}> <{label}> "{text}"@en .' for name, text in OTHER.items()]
+    (tmp_path / "right.nt").write_text("\n".join(facts) + "\n")
+    (tmp_path / "left.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in NAMES.items()))
+    return tmp_path
+
+
+def test_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["align", "left.csv", "right.nt", "--namespace", "http://e/", "--method", "evidence", "-q"]
+    assert "no fact has a time" in refused([*call, "-o", "links.tsv"], capsys, here)
+    main([*call, "-o", "links.tsv", "--labels", "left.tsv", "--use-labels"])
+    assert dict(read_links(here / "links.tsv")[0]) == PARTNERS
+    main(["explain", "links.tsv", "a"])
+    assert "both: labels or literals alike" in capsys.readouterr().out
+    main(["align", "left.csv", "right.nt", "-o", "again.tsv", "-q", "--config", "links.tsv.config.toml"])
+    assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
+    (here / "left.tsv").write_text("a\tsomebody else\n")
+    assert "left.tsv: has changed since" in refused(["explain", "links.tsv", "a"], capsys, here)
+    temporal = ["align", "left.csv", "right.nt", "-o", "other.tsv", "--use-labels", "--method", "temporal"]
+    assert "method temporal does not look at labels" in refused(temporal, capsys, here)
+
+
+def test_without_the_option_they_change_nothing(here: Path) -> None:
+    (here / "seeds").write_text("a\tw\n")
+    call = [
+        "align",
+        "left.csv",
+        "right.nt",
+        "--namespace",
+        "http://e/",
+        "--method",
+        "evidence",
+        "-q",
+        "--seeds",
+        "seeds",
+    ]
+    main([*call, "-o", "labelled.tsv"])
+    text = (here / "right.nt").read_text()
+    (here / "right.nt").write_text("".join(line for line in text.splitlines(keepends=True) if "label" not in line))
+    main([*call, "-o", "plain.tsv"])
+    assert (here / "labelled.tsv").read_bytes() == (here / "plain.tsv").read_bytes()

@@ -1,0 +1,90 @@
+"""Merging: linked entities share an id, and every fact says who said it."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from dualmatch import InputError, TemporalGraph, read_graph
+from dualmatch.cli.main import main
+from dualmatch.merge import merge
+from io_facts import facts_of
+
+SOURCE = TemporalGraph.from_facts(
+    [("Ada", "met", "Charles", "1833"), ("Ada", "lived in", "London", "1835-03", "1852"), ("Ada", "saw", "Q9")],
+    name="left",
+)
+TARGET = TemporalGraph.from_facts(
+    [("Q7", "met", "Q46", "1833"), ("Q7", "P551", "Q84", "~", "1852"), ("Q9", "P1", "Q7")], name="right"
+)
+LINKS = [("Ada", "Q7"), ("Charles", "Q46")]
+
+
+def test_one_set_of_ids_and_who_said_what(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        merged = merge(SOURCE, TARGET, LINKS)
+    assert merged.facts.rows() == [
+        ("Ada", "P551", "Q84", None, "1852", "target"),
+        ("Ada", "lived in", "London", "1835-03", "1852", "source"),
+        ("Ada", "met", "Charles", "1833", "1833", "both"),
+        ("Ada", "saw", "Q9", None, None, "source"),
+        ("target:Q9", "P1", "Ada", None, None, "target"),
+    ]
+    assert merged.entities.rows() == [
+        ("Ada", "Ada", "Q7"),
+        ("Charles", "Charles", "Q46"),
+        ("London", "London", None),
+        ("Q84", None, "Q84"),
+        ("Q9", "Q9", None),
+        ("target:Q9", None, "Q9"),
+    ]
+    assert caplog.messages == [
+        "1 names of the target are taken by entities they are not linked to; ids are target:NAME"
+    ]
+
+
+def test_the_targets_names_can_be_kept() -> None:
+    facts = merge(SOURCE, TARGET, LINKS, keep="target").facts
+    assert ("Q7", "met", "Q46", "1833", "1833", "both") in facts.rows()
+    assert ("Q7", "saw", "source:Q9", None, None, "source") in facts.rows()
+
+
+@pytest.mark.parametrize(
+    ("links", "words"),
+    [
+        ([("Eve", "Q7")], "links: 1 source names are not in left, 'Eve' among them"),
+        ([("Ada", "Q8")], "links: 1 target names are not in right, 'Q8' among them"),
+        ([("Ada", "Q7"), ("Charles", "Q7")], "links: target 'Q7' has more than one link; keep one"),
+    ],
+)
+def test_links_that_cannot_be(links: list[tuple[str, str]], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        merge(SOURCE, TARGET, links)
+
+
+def test_the_command_writes_what_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b, links, out = (tmp_path / name for name in ("a.csv", "b.csv", "links.tsv", "merged.tsv"))
+    a.write_text("head,relation,tail,year\nAda,met,Charles,1833\n")
+    b.write_text("head,relation,tail,year\nQ7,P2,Q46,1833\n")
+    links.write_text("source\ttarget\tconfidence\nAda\tQ7\t0.9\nCharles\tQ46\t0.2\n")
+    call = ["merge", str(a), str(b), "--links", str(links), "-o", str(out), "--min-confidence", "0.5"]
+    main([*call, "--entities", str(tmp_path / "ids.csv")])
+    assert capsys.readouterr().out == (
+        f"2 facts about 3 entities written to {out}\n1 entities and 0 facts come from both sides\n"
+    )
+    assert facts_of(read_graph(out)) == [
+        ("Ada", "P2", "Q46", "1833", "1833"),
+        ("Ada", "met", "Charles", "1833", "1833"),
+    ]
+    assert (tmp_path / "ids.csv").read_text() == "id,source,target\nAda,Ada,Q7\nCharles,Charles,\nQ46,,Q46\n"
+    for output, words in (
+        ("links.tsv", "is read or written by this very run"),
+        ("merged.xyz", "does not tell its format"),
+        ("merged.tsv", "exists"),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main([*call[:6], str(tmp_path / output), *(["--force"] if output == "links.tsv" else [])])
+        assert caught.value.code == 2
+        assert words in capsys.readouterr().err
