@@ -103,6 +103,11 @@ def test_a_date_comes_back_as_precise_as_it_was(date: tuple[int, int, int]) -> N
     assert precision_of(np.array([code], np.int32)).tolist() == [expected]
 
 
+def test_years_before_the_common_era_have_four_digits() -> None:
+    assert format_date(encode_date(-44, 3, 15)) == "-0044-03-15"
+    assert format_date(encode_date(44, 3)) == "0044-03"
+
+
 @given(st.lists(DATES, min_size=2, max_size=2))
 def test_codes_sort_like_dates(dates: list[tuple[int, int, int]]) -> None:
     one, other = dates

@@ -83,6 +83,12 @@ def test_columns_by_name_by_number_and_guessed(tmp_path: Path) -> None:
     bare = write(tmp_path / "bare.tsv", "Ada\tmet\tCharles\t1833\n")
     by_number = {"head": "1", "relation": "2", "tail": "3", "time": "4"}
     assert facts_of(read_graph(bare, columns=by_number)) == [("Ada", "met", "Charles", "1833", "1833")]
+    ids = write(tmp_path / "ids.tsv", "2\t1\t3\t2001\n9\t1\t8\t2002\n")
+    numbers = {"head": "1", "relation": "2", "tail": "3", "time": "4"}
+    assert facts_of(read_graph(ids, columns=numbers)) == [
+        ("2", "1", "3", "2001", "2001"),
+        ("9", "1", "8", "2002", "2002"),
+    ]
     reading = read([write(tmp_path / "a.tsv", TSV)], ReadOptions(columns={"end": "end", "head": "subject"}))
     assert reading.notes == (
         f"{tmp_path}/a.tsv: guessed that relation is 'predicate', tail is 'object', begin is 'start'",

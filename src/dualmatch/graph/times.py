@@ -124,7 +124,8 @@ def format_date(code: int) -> str:
     month, day = divmod(rest, _MONTH)
     if month == 0:
         return str(year)
-    return f"{year:04d}-{month:02d}" if day == 0 else f"{year:04d}-{month:02d}-{day:02d}"
+    date = f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}"
+    return date if day == 0 else f"{date}-{day:02d}"
 
 
 def precision_of(codes: NDArray[np.int32]) -> NDArray[np.int8]:

@@ -82,7 +82,7 @@ def table_shape(header: Sequence[str], asked: Mapping[str, str] | None, where: s
     """
     asked = dict(asked or {})
     check_roles(asked)
-    if asked and all(_is_number(name) and name not in header for name in asked.values()):
+    if asked and all(_is_number(name) for name in asked.values()):
         return _by_number(header, asked, where)
     names = [name.strip() for name in header]
     places = {role: _place(name, names, where) for role, name in asked.items()}
