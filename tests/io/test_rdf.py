@@ -104,7 +104,7 @@ def test_wikidata_statements(tmp_path: Path) -> None:
     path.write_text(PREFIXES + WIKIDATA)
     reading = read([path], ReadOptions(namespaces=("http://www.wikidata.org/entity/",), literals=True))
     assert facts_of(reading.graph) == [
-        ("Q7", "P2", "Q46", "-044-03-15", "-044-03-15"),
+        ("Q7", "P2", "Q46", "-0044-03-15", "-0044-03-15"),
         ("Q7", "P2", "Q47", "?", "?"),
         ("Q7", "P31", "Q5", "?", "?"),
         ("Q7", "P551", "Q84", "1835", "1852-11-27"),
