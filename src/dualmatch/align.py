@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
@@ -17,13 +18,13 @@ from dualmatch.decode.assign import assign, decide
 from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.fusing import FusedPlan, fuse
-from dualmatch.decode.matching import matching_problem
+from dualmatch.decode.matching import MatchingProblem, matching_problem
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
-from dualmatch.evidence import CLOSED, Evidence, gather_evidence
+from dualmatch.evidence import SURE, Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inputs import KnownPairs, check_graphs, check_labels, check_pairs, why_time_is_no_help
@@ -33,7 +34,7 @@ from dualmatch.stages import Progress, Stages
 
 logger = logging.getLogger(__name__)
 
-OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": 0.5, "fused": 0.5}
+OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": SURE, "fused": SURE}
 """Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
 
 
@@ -127,6 +128,11 @@ class Run:
         backward = sinkhorn(plan.kernel, self.config.sinkhorn_iterations, first="columns")
         return mutual_best(plan.best(), backward.best())
 
+    def problem(self, known: NDArray[np.integer]) -> MatchingProblem:
+        """What D compares; `known` pairs share a label in its kernels."""
+        config = self.config
+        return matching_problem(self.source, self.target, known, config.wl_iterations, config.zero_counts)
+
 
 def _temporal(run: Run) -> Alignment:
     """The learning-free time channel alone: pairs that choose each other (Algorithm 1, lines 2 to 8)."""
@@ -184,11 +190,7 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
     config = run.config
     if config.decoder == "naive":
         return decode_naively(temporal, relational, config.hops, run.share)
-    problem = (
-        None
-        if temporal is None
-        else matching_problem(run.source, run.target, known, config.wl_iterations, config.zero_counts)
-    )
+    problem = None if temporal is None else run.problem(known)
     return decode(
         temporal,
         relational,
@@ -217,8 +219,7 @@ def _fused(run: Run) -> Alignment:
     timeless = why_time_is_no_help(run.source, run.target)
     check_training(run.config)
     evidence = _gathered(run)
-    beliefs = evidence.beliefs
-    closed = beliefs.pairs[beliefs.confidence > CLOSED]
+    closed = evidence.closed
     if not len(closed):
         logger.warning("evidence is sure of no pair, so there is nothing to train on: going on with evidence alone")
         return _by_evidence(run, evidence)
@@ -237,11 +238,7 @@ def _fused(run: Run) -> Alignment:
             checkpoint=None if run.checkpoint is None else CheckpointFile(run.checkpoint),
         )
     with stages("decode"):
-        problem = (
-            None
-            if timeless
-            else matching_problem(run.source, run.target, closed, run.config.wl_iterations, run.config.zero_counts)
-        )
+        problem = None if timeless else run.problem(closed)
         open_rows, open_columns = (
             np.setdiff1d(np.flatnonzero(graph.is_in_a_fact), closed[:, side])
             for side, graph in enumerate((run.source, run.target))

@@ -90,6 +90,11 @@ class Evidence:
     literals: LiteralPair | None
     rounds: tuple[Round, ...]
 
+    @property
+    def closed(self) -> Ids:
+        """Pairs sure enough to be left alone, and to be learnt from: (n, 2)."""
+        return self.beliefs.pairs[self.beliefs.confidence > CLOSED]
+
     def tokens(self) -> Tokens:
         """The last round's tokens, for explanations."""
         return build_tokens(self.source, self.target, self.kinds, self.knowledge)

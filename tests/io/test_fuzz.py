@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from dualmatch import InputError
 from dualmatch.io.columns import TableShape
+from dualmatch.io.delimited import _block_rows
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.read import read
 from dualmatch.io.rejections import Rejections
-from dualmatch.io.table import _block_rows
 
 TURTLE = b"""@prefix : <http://e/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
 :a :r :b {| :begin "1990" ; :end "2000-01" |} . :a :q [ :is :c ; :date "1991" ] . :a :name "x"@en .

@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from dualmatch import InputError
-from dualmatch.io import table as table_module
+from dualmatch.io import delimited
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.opening import blocks
 from dualmatch.io.read import read, read_graph
@@ -68,8 +68,8 @@ def test_all_of_these_say_the_same(tmp_path: Path, name: str, content: str | byt
 def test_blocks_of_any_size_say_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, quote: str
 ) -> None:
-    monkeypatch.setattr(table_module, "blocks", lambda file: blocks(file, size))
-    monkeypatch.setattr(table_module, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(delimited, "blocks", lambda file: blocks(file, size))
+    monkeypatch.setattr(delimited, "ROWS_AT_ONCE", 2)
     lines = [f"{quote}e{i}{quote},r,e{i + 1},{1900 + i}" for i in range(20)]
     path = write(tmp_path / "a.csv", "head,relation,tail,year\n" + "\n".join(lines) + "\nx,r,y,soon")
     assert refusal(path) == ":22: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"

@@ -15,7 +15,7 @@ from dualmatch.cli.writing import naming_options
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.links import read_links
 from dualmatch.io.naming import Naming
-from dualmatch.io.tables import TABLE_EXTENSIONS, format_by_name, write_table
+from dualmatch.io.tables_out import TABLE_EXTENSIONS, format_by_name, write_table
 from dualmatch.merge import merge
 
 

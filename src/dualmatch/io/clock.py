@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.graph.times import UNKNOWN, UNKNOWN_WORDS, encode_date, parse_date
-from dualmatch.io.names import numbered
+from dualmatch.io.numbering import numbered
 
 Codes = NDArray[np.int32]
 

@@ -15,7 +15,7 @@ from dualmatch.io.atomic import open_output
 from dualmatch.io.link_table import check_links, link_table
 from dualmatch.io.naming import Naming
 from dualmatch.io.sssom import write_sssom
-from dualmatch.io.tables import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
+from dualmatch.io.tables_out import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
 
 Writer = Callable[[pl.DataFrame, BinaryIO, Naming], None]
 

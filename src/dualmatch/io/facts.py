@@ -17,7 +17,7 @@ from dualmatch.graph.order import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.io.clock import WRONG, Clock, Codes
 from dualmatch.io.lines import LINE
-from dualmatch.io.names import numbered
+from dualmatch.io.numbering import numbered
 from dualmatch.io.rejections import Rejections
 
 NAMES: Final = ("head", "relation", "tail")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from dualmatch.errors import InputError
+from dualmatch.io.delimited import table_rows
 from dualmatch.io.frame import parquet_rows
 from dualmatch.io.intake import Intake
 from dualmatch.io.opening import STANDARD_INPUT, opened, shown, unpacked_name
 from dualmatch.io.rdf import read_rdf
-from dualmatch.io.table import table_rows
 from dualmatch.io.wikidata import read_wikidata
 
 Reader = Callable[[BinaryIO, Path, Intake], None]

@@ -11,10 +11,10 @@ import polars as pl
 
 from dualmatch.errors import InputError
 from dualmatch.io.columns import TableShape, table_shape
+from dualmatch.io.delimited import Note
 from dualmatch.io.facts import NAMES, Rows
 from dualmatch.io.lines import LINE
 from dualmatch.io.opening import STANDARD_INPUT, shown
-from dualmatch.io.table import Note
 
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 

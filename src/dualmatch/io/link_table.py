@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dualmatch.alignment import Alignment
 from dualmatch.errors import OutputError
-from dualmatch.io.tables import DECIMALS
+from dualmatch.io.tables_out import DECIMALS
 
 RUNNERS_UP: Final = pl.List(pl.Struct({"target": pl.String, "probability": pl.Float64}))
 

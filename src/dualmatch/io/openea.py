@@ -9,11 +9,11 @@ from typing import Final
 import polars as pl
 
 from dualmatch.errors import InputError
+from dualmatch.io.delimited import table_rows
 from dualmatch.io.intake import Intake, ReadOptions
 from dualmatch.io.lines import read_fields
 from dualmatch.io.opening import opened
 from dualmatch.io.read import Reading, literals_of
-from dualmatch.io.table import table_rows
 
 COLUMNS: Final = {3: {}, 4: {"time": "4"}, 5: {"begin": "4", "end": "5"}}
 """Width of a file → its time columns; OpenEA's own files have three columns and no times."""

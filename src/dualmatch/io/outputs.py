@@ -13,7 +13,7 @@ from dualmatch.io.naming import Naming
 from dualmatch.io.relations import relation_table
 from dualmatch.io.run_file import run_file_of, write_run_file
 from dualmatch.io.sides import Recipe
-from dualmatch.io.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
+from dualmatch.io.tables_out import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.io.why import companion_of, write_companion
 
 

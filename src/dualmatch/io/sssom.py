@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from dualmatch.io.naming import BUILT_IN, Naming, is_iri
-from dualmatch.io.tables import DECIMALS
+from dualmatch.io.tables_out import DECIMALS
 from dualmatch.version import __version__
 
 NO_TERM: Final = "sssom:NoTermFound"

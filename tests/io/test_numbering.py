@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from dualmatch.io.names import numbered
+from dualmatch.io.numbering import numbered
 
 NAMES = pl.Series(["b", "a", "ä", "b", "", "a"])
 
