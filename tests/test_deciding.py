@@ -28,7 +28,7 @@ def reason_of(alignment: Alignment) -> dict[str, tuple[str, str]]:
 
 
 def test_least_confidence() -> None:
-    hard = simulate(NOISY.model_copy(update={"common_share": 0.25}))
+    hard = simulate(NOISY.model_copy(update={"common_share": 0.15}))
     plain, low, high = (
         align(hard.source, hard.target, method="evidence", **options)
         for options in ({}, {"min_confidence": 0.1}, {"min_confidence": 0.9})
@@ -105,8 +105,8 @@ def test_every_way_to_have_no_match() -> None:
     assert found["Twin"][1].startswith("several equally good candidates, Q10 among them (0.")
     assert found["Echo"][1].startswith("best candidate went to another: Q1 (0.")
     strict = reason_of(align(*lives(), method="evidence", min_confidence=0.999))
-    assert strict["Ada"][0] == "UNLIKELY"
-    assert strict["Ada"][1].startswith("best candidate not likely enough: Q1 (0.8")
+    assert strict["Ada"][0] == "BELOW_ASKED"
+    assert strict["Ada"][1].startswith("left out by the confidence asked for: Q1 (0.8")
     assert (alignment.no_matches.row == alignment.unmatched).all()
     assert (alignment.no_matches.confidence == 1 - alignment.no_matches.probability).all()
 

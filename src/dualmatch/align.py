@@ -24,11 +24,12 @@ from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
-from dualmatch.evidence import SURE, Evidence, gather_evidence
+from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inputs import KnownPairs, check_graphs, check_labels, check_pairs, why_time_is_no_help
 from dualmatch.io.checkpoint import CheckpointFile
+from dualmatch.rounds import SURE
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
 

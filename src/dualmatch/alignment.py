@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.config import Config
+from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.fusing import FusedPlan
@@ -26,9 +26,10 @@ from dualmatch.decode.shortlist import (
 from dualmatch.decode.sinkhorn import Best, Vector
 from dualmatch.encode.evidence.relations import RelationAlignment
 from dualmatch.encode.seeds import NO_SIMILARITY
-from dualmatch.evidence import Evidence, Round
+from dualmatch.evidence import Evidence
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
+from dualmatch.rounds import SURE, Round
 from dualmatch.similarity import Rows
 from dualmatch.version import __version__
 
@@ -154,6 +155,7 @@ class Alignment:
             self.source.is_in_a_fact,
             self.target.n_entities,
             self.config.many_to_one,
+            SURE if self.config.method in EXPLAINED else 1.0,
         )
 
     def _best_candidates(self) -> BestCandidates:

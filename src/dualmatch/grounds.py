@@ -18,6 +18,7 @@ from dualmatch.errors import InputError
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
+from dualmatch.rounds import SURE
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class Grounds:
     def no_matches(self) -> NoMatches:
         """Why each unmatched source has no partner."""
         best = best_candidates(self.candidates, ranks_of(self.target.entities))
-        return no_matches(best, self.pairs, self.source.is_in_a_fact, self.target.n_entities)
+        return no_matches(best, self.pairs, self.source.is_in_a_fact, self.target.n_entities, enough=SURE)
 
     def flipped(self) -> Grounds:
         """The same with source and target changed over, for questions about target entities."""

@@ -3,31 +3,31 @@
 Sinkhorn says how a row divides its choice among candidates; it cannot say whether the right one is among them at all.
 That is read off the similarities. Some settled entities lose their partner and everything is decided anew: what they
 get then is how an entity *without* a partner scores. The similarities of all pairs are a mixture of such scores and of
-those of true pairs; two normal distributions on the logit scale tell them apart, and
+those of true pairs (`mixture.py`), and
 probability = (share among the candidates) × (chance that score and share are those of a true pair).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dualmatch.decode.assign import assign
-from dualmatch.decode.mixture import TwoNormals, fit_two_normals
+from dualmatch.decode.hiding import SHARE, hidden
+from dualmatch.decode.mixture import Learnt, Scores, learn, learn_from_decoys
 from dualmatch.decode.sinkhorn import Vector
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
 
 Ids = NDArray[np.int64]
 
-_HIDDEN_SHARE = 0.1  # this share of the pairs loses its target, another one its source
 # With fewer there is nothing to learn from; the plan's own probability has to do.
-_LEAST_SAMPLE = 12
-_SHARE_EDGES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 0.97])
-_SHARE_ITERATIONS = 10
-_GOLDEN_RATIO = 0.6180339887498949  # its multiples spread evenly, whatever share is taken
+LEAST_SAMPLE = 12
+MOST = 0.5
+_LEAST_SETTLED = 120
+_ENOUGH_HIDDEN = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,16 @@ class Beliefs:
         For each candidate, the chance that its score is one of a true pair, whatever its rivals.
     without_partner: float | None
         Estimated share of the pairs whose entities have no partner; None where there was too little to learn from.
+    like_decoys: float
+        Share of the pairs that look like decoys; 0 where there were none.
     """
 
     pairs: Ids
     confidence: Vector
     probability: sparse.csr_array
     partner: Vector
-    without_partner: float | None
+    without_partner: float | None = None
+    like_decoys: float = 0.0
 
     @property
     def learnt(self) -> bool:
@@ -61,10 +64,11 @@ class Beliefs:
 
 def believe(
     plan: SparsePlan,
-    weight_source: Vector,
-    weight_target: Vector,
+    weights: tuple[Vector, Vector],
     known: Ids,
-    decoys: tuple[Vector, Vector] | None = None,
+    *,
+    decoys: Scores | None = None,
+    chance: Scores | None = None,
 ) -> Beliefs:
     """Beliefs about the candidates of a plan.
 
@@ -72,102 +76,63 @@ def believe(
     ----------
     plan:
         Its similarities must lie on a grid, so that equal sums are equal whatever their order.
-    weight_source, weight_target:
-        How much is known of each entity, above 0. Chance similarities depend on it, so they are compared net of it.
+    weights:
+        How much is known of each source and each target entity, above 0. Chance similarities depend on it, so they are
+        compared net of it.
     known: (n, 2) int64
         Pairs that are certain: they teach nothing about the others.
     decoys:
-        Similarities that made-up entities reach, and the log weights of the two they are between. Where most pairs look
-        like theirs, they stand for the entities without partner.
+        What made-up entities reach. Where most pairs look like theirs, they stand for the entities without partner.
+    chance:
+        What entities without partner reach, where that is known better than by hiding partners within the plan: for
+        the last word on a plan.
     """
     pairs, entry = assign(plan.entries)
     certain = np.isin(pairs[:, 0], known[:, 0])
-    row = np.repeat(np.arange(plan.shape[0]), np.diff(plan.entries.indptr))
-    column = plan.entries.indices
-    share = _share(plan.entries)
-    weight = np.log(weight_source), np.log(weight_target)
-    settled, others = pairs[(entry >= _settled_from(entry[~certain])) & ~certain], pairs[~certain]
-    learnt: _Learnt | None = None
-    if len(others) >= _LEAST_SAMPLE:
-        known_of = weight[0][settled[:, 0]] + weight[1][settled[:, 1]]
-        left_behind, share_then = _left_behind(plan, settled, known_of)
-        if len(left_behind) >= _LEAST_SAMPLE:
-            learnt = _learn(plan, (others, left_behind), (_at(share, others), share_then), weight)
-        if decoys is not None and len(decoys[0]) >= _LEAST_SAMPLE:
-            learnt = _more_sceptical(learnt, _learn_from_decoys(plan, others, weight, *decoys))
+    share = share_of_rivals(plan.entries)
+    found = scores_of(plan, weights, pairs[~certain], share)
+    final = chance is not None
+    if chance is None:
+        settled = pairs[~certain][entry[~certain] >= _settled_from(entry[~certain])]
+        chance = _left_behind(plan, weights, settled)
+    learnt: Learnt | None = None
+    like_decoys = 0.0
+    if len(found.score) >= LEAST_SAMPLE:
+        if len(chance.score) >= LEAST_SAMPLE:
+            learnt = learn(found, chance, final=final)
+        if decoys is not None and len(decoys.score) >= LEAST_SAMPLE:
+            by_decoys = learn_from_decoys(found, decoys)
+            like_decoys, learnt = by_decoys.without, _more_sceptical(learnt, by_decoys)
     if learnt is None:
-        return _beliefs(plan, pairs, np.minimum(plan.entries.data, 1.0), np.ones(len(row)), known, None)
-    partner = learnt.chance_of_partner(_logit(plan.similarity.data), weight[0][row] + weight[1][column], share.data)
-    return _beliefs(plan, pairs, _rounded(share.data * partner), partner, known, learnt.scores.without)
+        return _beliefs(plan, pairs, np.minimum(plan.entries.data, 1.0), np.ones(plan.entries.nnz), known)
+    row = np.repeat(np.arange(plan.shape[0]), np.diff(plan.entries.indptr))
+    weight = np.log(weights[0])[row] + np.log(weights[1])[plan.entries.indices]
+    partner = learnt.chance_of_partner(Scores(logit(plan.similarity.data), weight, share.data))
+    beliefs = _beliefs(plan, pairs, _rounded(share.data * partner), partner, known)
+    return replace(beliefs, without_partner=learnt.without, like_decoys=like_decoys)
 
 
-def _beliefs(
-    plan: SparsePlan, pairs: Ids, value: Vector, partner: Vector, known: Ids, without_partner: float | None
-) -> Beliefs:
+def _beliefs(plan: SparsePlan, pairs: Ids, value: Vector, partner: Vector, known: Ids) -> Beliefs:
     row = np.repeat(np.arange(plan.shape[0]), np.diff(plan.entries.indptr))
     is_known = np.isin(row, known[:, 0])  # a known pair stands alone in its row
     value, partner = np.where(is_known, 1.0, value), np.where(is_known, 1.0, partner)
     probability = sparse.csr_array((value, plan.entries.indices, plan.entries.indptr), plan.shape)
-    return Beliefs(pairs, _at(probability, pairs), probability, partner, without_partner)
+    return Beliefs(pairs, at_pairs(probability, pairs), probability, partner)
 
 
-@dataclass(frozen=True, eq=False)
-class _Learnt:
-    """What tells entities with a partner from those without: their score net of chance, and their share."""
-
-    scores: TwoNormals
-    expected: _Expected
-    share_odds: Vector
-
-    def chance_of_partner(self, score: Vector, weight: Vector, share: Vector) -> Vector:
-        chance = self.scores.chance_of_partner(score - self.expected.at(weight))
-        odds = chance / np.maximum(1.0 - chance, 1e-12) * self.share_odds[_bin(share)]
-        updated: Vector = odds / (1.0 + odds)
-        return updated
+def scores_of(
+    plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids, share: sparse.csr_array | None = None
+) -> Scores:
+    """What some pairs of a plan reach."""
+    share = share_of_rivals(plan.entries) if share is None else share
+    weight = np.log(weights[0])[pairs[:, 0]] + np.log(weights[1])[pairs[:, 1]]
+    return Scores(logit(at_pairs(plan.similarity, pairs)), weight, at_pairs(share, pairs))
 
 
-def _learn(
-    plan: SparsePlan, pairs: tuple[Ids, Ids], shares: tuple[Vector, Vector], weight: tuple[Vector, Vector]
-) -> _Learnt:
-    """Compare all pairs with those of entities whose partner was hidden, given in this order."""
-    known = [weight[0][some[:, 0]] + weight[1][some[:, 1]] for some in pairs]
-    scores = [_logit(_at(plan.similarity, some)) for some in pairs]
-    expected = _Expected.fit(scores[1], known[1])
-    mixture = fit_two_normals(scores[0] - expected.at(known[0]), scores[1] - expected.at(known[1]))
-    learnt = _Learnt(mixture, expected, np.ones(len(_SHARE_EDGES) + 1))
-    without = _frequencies(shares[1], np.ones(len(shares[1])))
-    for _ in range(_SHARE_ITERATIONS):
-        chance = learnt.chance_of_partner(scores[0], known[0], shares[0])
-        odds = np.maximum.accumulate(_frequencies(shares[0], chance) / without)
-        learnt = _Learnt(mixture, expected, odds)
-    return learnt
-
-
-def _learn_from_decoys(
-    plan: SparsePlan, pairs: Ids, weight: tuple[Vector, Vector], similarity: Vector, known_of: Vector
-) -> _Learnt:
-    score = _logit(similarity)
-    expected = _Expected.fit(score, known_of)
-    found = _logit(_at(plan.similarity, pairs)) - expected.at(weight[0][pairs[:, 0]] + weight[1][pairs[:, 1]])
-    mixture = fit_two_normals(found, score - expected.at(known_of))
-    return _Learnt(mixture, expected, np.ones(len(_SHARE_EDGES) + 1))
-
-
-def _more_sceptical(hidden: _Learnt | None, decoys: _Learnt) -> _Learnt | None:
+def _more_sceptical(hidden: Learnt | None, decoys: Learnt) -> Learnt | None:
     """Decoys know nothing of how alike real entities are, so they have the say only where most pairs look like them."""
-    most = decoys.scores.without > max(0.5, 0.0 if hidden is None else hidden.scores.without)
+    most = decoys.without > max(MOST, 0.0 if hidden is None else hidden.without)
     return decoys if most else hidden
-
-
-def _frequencies(share: Vector, weight: Vector) -> Vector:
-    """How often a share falls between two edges; one more is counted everywhere, so that none is 0."""
-    counts = np.bincount(_bin(share), weight, minlength=len(_SHARE_EDGES) + 1) + 1.0
-    frequencies: Vector = counts / counts.sum()
-    return frequencies
-
-
-def _bin(share: Vector) -> Ids:
-    return np.searchsorted(_SHARE_EDGES, share, side="right")
 
 
 def chosen_by_row(plan: SparsePlan, beliefs: Beliefs) -> sparse.csr_array:
@@ -180,54 +145,34 @@ def chosen_by_row(plan: SparsePlan, beliefs: Beliefs) -> sparse.csr_array:
     return sparse.csr_array((_rounded(share * beliefs.partner), by_row.indices, by_row.indptr), plan.shape)
 
 
-@dataclass(frozen=True)
-class _Expected:
-    """What chance scores on average, by how much is known of both entities."""
-
-    at_0: float
-    slope: float
-
-    @classmethod
-    def fit(cls, score: Vector, weight: Vector) -> _Expected:
-        centred = weight - weight.mean()
-        slope = float(centred @ score) / max(float(centred @ centred), 1e-9)
-        return cls(float(score.mean() - slope * weight.mean()), slope)
-
-    def at(self, weight: Vector) -> Vector:
-        expected: Vector = self.at_0 + self.slope * weight
-        return expected
-
-
 def _settled_from(entry: Vector) -> float:
     """Pairs above one half; where those are few, the best 120 or so: a wrong pair taken apart does no harm."""
-    enough = round(_LEAST_SAMPLE / _HIDDEN_SHARE)
-    return min(0.5, float(np.partition(entry, -enough)[-enough])) if len(entry) > enough else 0.0
+    if len(entry) <= _LEAST_SETTLED:
+        return 0.0
+    return min(0.5, float(np.partition(entry, -_LEAST_SETTLED)[-_LEAST_SETTLED]))
 
 
-def _left_behind(plan: SparsePlan, pairs: Ids, weight: Vector) -> tuple[Ids, Vector]:
-    """Pairs of entities whose partner was hidden: what they choose in its absence, and with what share.
+def _left_behind(plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids) -> Scores:
+    """What entities reach whose partner was hidden: whom they choose in its absence, and with what share.
 
     Some pairs lose their target and others their source in the same run, as entities without partner exist on both
-    sides and choose one another; then the roles change, which keeps it symmetric. Who is hidden depends on the
-    order of the similarities and not on row numbers: the order of the input changes nothing.
+    sides and choose one another.
     """
-    place = np.empty(len(pairs))
-    place[np.lexsort((weight, _at(plan.similarity, pairs)))] = (np.arange(len(pairs)) * _GOLDEN_RATIO) % 1.0
-    one, other = pairs[place < _HIDDEN_SHARE], pairs[(place >= _HIDDEN_SHARE) & (place < 2 * _HIDDEN_SHARE)]
-    found, shares = [], []
-    for without_target, without_source in ((one, other), (other, one)):
-        rows = np.setdiff1d(np.arange(plan.shape[0]), without_source[:, 0])
-        columns = np.setdiff1d(np.arange(plan.shape[1]), without_target[:, 1])
-        entries = plan.restricted(rows, columns).entries
-        again, _ = assign(entries)
-        named = np.stack([rows[again[:, 0]], columns[again[:, 1]]], axis=1)
-        kept = np.isin(named[:, 0], without_target[:, 0]) | np.isin(named[:, 1], without_source[:, 1])
-        found.append(named[kept])
-        shares.append(_at(_share(entries), again[kept]))
-    return np.concatenate(found).astype(np.int64), np.concatenate(shares)
+    found = []
+    folds = 1 if SHARE * len(pairs) >= _ENOUGH_HIDDEN else 2
+    for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs, folds):
+        rows = np.setdiff1d(np.arange(plan.shape[0]), pairs[lose_source, 0])
+        columns = np.setdiff1d(np.arange(plan.shape[1]), pairs[lose_target, 1])
+        again = plan.restricted(rows, columns)
+        chosen, _ = assign(again.entries)
+        alone = np.isin(rows[chosen[:, 0]], pairs[lose_target, 0]) | np.isin(
+            columns[chosen[:, 1]], pairs[lose_source, 1]
+        )
+        found.append(scores_of(again, (weights[0][rows], weights[1][columns]), chosen[alone]))
+    return Scores.joined(found)
 
 
-def _share(entries: sparse.csr_array) -> sparse.csr_array:
+def share_of_rivals(entries: sparse.csr_array) -> sparse.csr_array:
     """What part of its row's and of its column's choice an entry has, the smaller of the two."""
     row = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
     in_row = np.bincount(row, entries.data, minlength=entries.shape[0]).clip(1e-300)
@@ -236,16 +181,18 @@ def _share(entries: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((share, entries.indices, entries.indptr), shape=entries.shape)
 
 
-def _at(matrix: sparse.csr_array, pairs: Ids) -> Vector:
+def at_pairs(matrix: sparse.csr_array, pairs: Ids) -> Vector:
+    """Entries of a sparse matrix at (n, 2) row and column numbers."""
     if len(pairs) == 0:  # scipy gives a sparse array then
         return np.zeros(0)
     return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 
 
-def _logit(similarity: Vector) -> Vector:
+def logit(similarity: Vector) -> Vector:
+    """ln(s / (1 − s)), s kept a little within (0, 1)."""
     inside = np.clip(similarity, 1e-4, 1.0 - 1e-4)
-    logit: Vector = np.log(inside / (1.0 - inside))
-    return logit
+    value: Vector = np.log(inside / (1.0 - inside))
+    return value
 
 
 def _rounded(values: Vector) -> Vector:

@@ -53,7 +53,8 @@ def fuse(
     evidence: (n_source, n_target) csr
         Similarity of the evidence candidates.
     channels:
-        Name → similarity. For each open row, the best open columns of each channel become candidates, too.
+        Name → similarity. The best open columns of each open row, by each channel, become candidates, too, and the best
+        open rows of each open column.
     problem:
         What D compares; None where there are no times: then all channels count, at the middle weight.
     """
@@ -113,13 +114,14 @@ def _open_candidates(
     rows, columns = [entries.row[~both].astype(np.int64)], [entries.col[~both].astype(np.int64)]
     evidence_values = [entries.data[~both].astype(np.float32)]
     values: list[list[NDArray[np.float32]]] = [[np.zeros(len(rows[0]), np.float32)] for _ in channels]
+    floors = [_column_floor(channel, open_rows, open_columns) for channel in channels.values()]
     for block in row_blocks((len(open_rows), evidence.shape[1])):
         dense = [channel.rows(open_rows[block])[:, open_columns] for channel in channels.values()]
         direct = known[block].toarray()
         listed = direct > 0
-        for part in dense:
-            listed |= _among_best(part)
-        row, column = np.nonzero(listed)
+        for part, floor in zip(dense, floors, strict=True):
+            listed |= _among_best(part) | ((part >= floor) & (part > 0))
+        row, column = np.divmod(np.flatnonzero(listed), listed.shape[1])
         rows.append(open_rows[block][row].astype(np.int64))
         columns.append(open_columns[column].astype(np.int64))
         evidence_values.append(direct[row, column].astype(np.float32))
@@ -140,3 +142,13 @@ def _among_best(part: NDArray[np.float32]) -> NDArray[np.bool_]:
     if part.shape[1] > _LISTED:
         best &= part >= np.partition(part, -_LISTED, axis=1)[:, -_LISTED][:, None]
     return best
+
+
+def _column_floor(channel: Similarity, open_rows: Rows, open_columns: Rows) -> NDArray[np.float32]:
+    """What an entry must reach to be among the best of its column, over the open rows."""
+    best = np.full((_LISTED, len(open_columns)), -np.inf, dtype=np.float32)
+    for block in row_blocks((len(open_rows), channel.shape[1])):
+        part = channel.rows(open_rows[block])[:, open_columns]
+        best = np.partition(np.concatenate([best, part]), -_LISTED, axis=0)[-_LISTED:]
+    floor: NDArray[np.float32] = best.min(axis=0)
+    return floor

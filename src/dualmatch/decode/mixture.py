@@ -1,10 +1,15 @@
-"""Scores of two kinds, with a partner and without: a mixture of two normal distributions, one of them partly known."""
+"""Scores of two kinds, with a partner and without: a mixture of two normal distributions, one of them partly known.
+
+Three signs tell them apart: the score net of what chance gives for so much knowledge, the share among rivals, and how
+often an entity without partner looks as if it had one (the tail: two unrelated facts on one day, say).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualmatch.decode.sinkhorn import Vector
 
@@ -12,6 +17,39 @@ _ITERATIONS = 100
 _FEW = 12  # high scores to start from; with fewer, all scores
 # Widths below this are not to be had from samples of such sizes, and a width of 0 would never leave 0.
 _LEAST_VARIANCE = 0.05
+_STOREY_AT = 0.9
+_MOST_WITHOUT = 0.95
+_SHARE_EDGES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 0.97])
+_SHARE_ITERATIONS = 10
+_TAIL_ITERATIONS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What pairs reach, an array entry each.
+
+    Attributes
+    ----------
+    score:
+        Logit of the similarity.
+    weight:
+        Log of how much is known of the two, added.
+    share:
+        Part of the choice among rivals, 0 to 1.
+    """
+
+    score: Vector
+    weight: Vector
+    share: Vector
+
+    @classmethod
+    def joined(cls, parts: list[Scores]) -> Scores:
+        nothing = [np.zeros(0)]
+        return cls(
+            np.concatenate([part.score for part in parts] or nothing),
+            np.concatenate([part.weight for part in parts] or nothing),
+            np.concatenate([part.share for part in parts] or nothing),
+        )
 
 
 @dataclass(frozen=True)
@@ -24,15 +62,14 @@ class TwoNormals:
     width_with: float
     without: float
 
-    def chance_of_partner(self, score: Vector) -> Vector:
-        """Posterior of "with a partner", never falling as the score rises."""
+    def likelihood_ratio(self, score: Vector) -> Vector:
+        """How much likelier a score is with a partner than without, never falling as the score rises."""
         low, high = self.mean_without, self._peak()
         at = np.clip(score, low, high)
         z_with, z_without = (at - self.mean_with) / self.width_with, (at - low) / self.width_without
-        log_odds = 0.5 * (z_without**2 - z_with**2) + np.log(self.width_without / self.width_with)
-        odds = (1.0 - self.without) * np.exp(np.minimum(log_odds, 700.0))
-        chance: Vector = odds / (odds + self.without)
-        return chance
+        log_ratio = 0.5 * (z_without**2 - z_with**2) + np.log(self.width_without / self.width_with)
+        ratio: Vector = np.exp(np.minimum(log_ratio, 300.0))
+        return ratio
 
     def _peak(self) -> float:
         """Where the likelihood ratio stops rising: the narrower of two normal distributions falls off first."""
@@ -42,14 +79,108 @@ class TwoNormals:
         return (self.mean_with * precise - self.mean_without * wide) / (precise - wide)
 
 
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What tells pairs of entities with a partner from those without."""
+
+    normals: TwoNormals
+    expected: _Expected
+    share_odds: Vector
+    tail: float
+
+    @property
+    def without(self) -> float:
+        """Share of the pairs whose entities have no partner."""
+        return self.normals.without
+
+    def chance_of_partner(self, scores: Scores) -> Vector:
+        """Posterior of "with a partner"."""
+        ratio = self.likelihood_ratio(scores)
+        ratio = ratio / (1.0 - self.tail + self.tail * ratio)
+        odds = (1.0 - self.without) * ratio
+        chance: Vector = odds / (odds + self.without)
+        return chance
+
+    def likelihood_ratio(self, scores: Scores) -> Vector:
+        """By score and share, the tail left out."""
+        net = scores.score - self.expected.at(scores.weight)
+        ratio: Vector = self.normals.likelihood_ratio(net) * self.share_odds[_bin(scores.share)]
+        return ratio
+
+
+def learn(found: Scores, chance: Scores, *, final: bool) -> Learnt:
+    """Compare all pairs found with what chance reaches.
+
+    Parameters
+    ----------
+    final:
+        Whether to count the tail. Rounds that are not the last do without: what chance supports now, the facts of the
+        next round may refute, and where little is in common nothing would begin otherwise.
+    """
+    learnt = _by_score(found, chance)
+    without = _frequencies(chance.share, np.ones(len(chance.share)))
+    for _ in range(_SHARE_ITERATIONS):
+        with_partner = _frequencies(found.share, learnt.chance_of_partner(found))
+        learnt = replace(learnt, share_odds=np.maximum.accumulate(with_partner / without))
+    return replace(learnt, tail=_tail(learnt.likelihood_ratio(chance))) if final else learnt
+
+
+def learn_from_decoys(found: Scores, decoys: Scores) -> Learnt:
+    """The same by score alone: decoys have no rivals."""
+    return _by_score(found, decoys)
+
+
+def _by_score(found: Scores, chance: Scores) -> Learnt:
+    expected = _Expected.fit(chance.score, chance.weight)
+    normals = fit_two_normals(found.score - expected.at(found.weight), chance.score - expected.at(chance.weight))
+    return Learnt(normals, expected, np.ones(len(_SHARE_EDGES) + 1), 0.0)
+
+
+def _tail(ratio: Vector) -> float:
+    """Share of chance's pairs that look like true ones, by expectation–maximisation; half a pair more than seen."""
+    tail = 0.05
+    for _ in range(_TAIL_ITERATIONS):
+        alike = tail * ratio / (1.0 - tail + tail * ratio)
+        tail = (float(alike.sum()) + 0.5) / (len(ratio) + 1.0)
+    return tail
+
+
+def _frequencies(share: Vector, weight: Vector) -> Vector:
+    """How often a share falls between two edges; one more is counted everywhere, so that none is 0."""
+    counts = np.bincount(_bin(share), weight, minlength=len(_SHARE_EDGES) + 1) + 1.0
+    frequencies: Vector = counts / counts.sum()
+    return frequencies
+
+
+def _bin(share: Vector) -> NDArray[np.int64]:
+    return np.searchsorted(_SHARE_EDGES, share, side="right")
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What chance scores on average, by how much is known of both entities."""
+
+    at_0: float
+    slope: float
+
+    @classmethod
+    def fit(cls, score: Vector, weight: Vector) -> _Expected:
+        centred = weight - weight.mean()
+        slope = float(centred @ score) / max(float(centred @ centred), 1e-9)
+        return cls(float(score.mean() - slope * weight.mean()), slope)
+
+    def at(self, weight: Vector) -> Vector:
+        expected: Vector = self.at_0 + self.slope * weight
+        return expected
+
+
 def fit_two_normals(scores: Vector, without: Vector) -> TwoNormals:
     """Expectation–maximisation; the scores of `without` are known to be without a partner and weigh as much as all.
 
     The share without a partner is at least what the low scores show (Storey's estimate): were all with a partner,
-    a quarter of the null's range could not hold more of the scores than of the null.
+    nine tenths of the null's range could not hold more of the scores than of the null.
     """
-    least = max(float((scores <= np.quantile(without, q)).mean()) / q for q in (0.25, 0.5, 0.75))
-    least = min(least, 0.9)
+    least = min(float((scores <= np.quantile(without, _STOREY_AT)).mean()) / _STOREY_AT, _MOST_WITHOUT)
     mean_0, width_0 = float(without.mean()), float(without.std()) + 0.05
     high = scores[scores > np.quantile(without, 0.9)]
     high = high if len(high) >= _FEW else scores

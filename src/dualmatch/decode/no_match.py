@@ -20,6 +20,7 @@ class Reason(IntEnum):
     TIED = 2
     UNLIKELY = 3
     TAKEN = 4
+    BELOW_ASKED = 5
 
     def in_words(self, best: str, probability: float) -> str:
         """One sentence, with the best candidate where there is one."""
@@ -29,6 +30,7 @@ class Reason(IntEnum):
             Reason.TIED: f"several equally good candidates, {best} among them ({probability:.2f} each)",
             Reason.UNLIKELY: f"best candidate not likely enough: {best} ({probability:.2f})",
             Reason.TAKEN: f"best candidate went to another: {best} ({probability:.2f})",
+            Reason.BELOW_ASKED: f"left out by the confidence asked for: {best} ({probability:.2f})",
         }[self]
 
 
@@ -69,6 +71,7 @@ def no_matches(
     in_a_fact: NDArray[np.bool_],
     n_columns: int,
     many_to_one: bool = False,
+    enough: float = 1.0,
 ) -> NoMatches:
     """Say of every row that stands in no pair why.
 
@@ -80,14 +83,17 @@ def no_matches(
         Whether anything is known of the row's entity.
     many_to_one:
         Whether a column may be taken several times, so that none is ever gone.
+    enough:
+        The probability above which a pair is given unless a higher one is asked for.
     """
     row = np.setdiff1d(np.arange(len(in_a_fact)), pairs[:, 0])
     taken = np.zeros(n_columns + 1, dtype=bool)  # one more: -1 is no candidate, and not taken
     taken[pairs[:, 1]] = not many_to_one
     best = np.where(in_a_fact[row], candidates.column[row], -1)
+    probability = np.where(best >= 0, candidates.probability[row], 0.0)
     reason = np.select(
-        [~in_a_fact[row], best < 0, candidates.tied[row], taken[best]],
-        [Reason.NO_FACTS, Reason.NOTHING_SHARED, Reason.TIED, Reason.TAKEN],
+        [~in_a_fact[row], best < 0, candidates.tied[row], taken[best], probability > enough],
+        [Reason.NO_FACTS, Reason.NOTHING_SHARED, Reason.TIED, Reason.TAKEN, Reason.BELOW_ASKED],
         Reason.UNLIKELY,
     ).astype(np.int8)
-    return NoMatches(row, reason, best, np.where(best >= 0, candidates.probability[row], 0.0))
+    return NoMatches(row, reason, best, probability)

@@ -12,17 +12,40 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.encode.evidence.candidates import Scored
 from dualmatch.encode.evidence.sides import FactSides, Ids
 from dualmatch.graph.hashing import mixed
 
 Vectors = NDArray[np.float32]
 
 _DIMENSIONS = 128
+# Context only orders what facts leave open, so it counts for little beside them.
+_CONTEXT_WEIGHT = 0.2
 _PLACES = 4  # dimensions that a token is folded into
 # |x| ≤ 2¹¹ bounds every partial sum of a dot product by 2²², and float32 counts exactly up to 2²⁴.
 _UNIT = 2048.0
 # Three standard deviations of the dot product of unrelated random unit vectors.
 _NOISE = 3.0 / np.sqrt(2 * _DIMENSIONS)
+
+
+def with_context(
+    similarity: sp.csr_matrix, sides: tuple[FactSides, FactSides], scored: Scored, closed: Ids
+) -> sp.csr_matrix:
+    """Similarity plus a little context where neither entity stands in a `closed` pair."""
+    open_rows, open_columns = np.ones(similarity.shape[0], dtype=bool), np.ones(similarity.shape[1], dtype=bool)
+    open_rows[closed[:, 0]] = False
+    open_columns[closed[:, 1]] = False
+    vectors = context_vectors(*sides, (scored.source, scored.target))
+    rows, columns = np.flatnonzero(open_rows), np.flatnonzero(open_columns)
+    context = context_candidates(*vectors, rows, columns, similarity.shape)
+    entries = similarity.tocoo()
+    both = open_rows[entries.row] & open_columns[entries.col]
+    listed = sp.coo_matrix((entries.data[both], (entries.row[both], entries.col[both])), shape=similarity.shape)
+    values = np.maximum(context_of(*vectors, listed), 0.0)
+    context = context.maximum(sp.csr_matrix((values, (listed.row, listed.col)), shape=similarity.shape))
+    ranking = (similarity + np.float32(_CONTEXT_WEIGHT) * context).tocsr()
+    ranking.sort_indices()
+    return ranking
 
 
 def context_vectors(
@@ -105,10 +128,11 @@ def _best(left: Vectors, right: Vectors, n_best: int, block: int) -> sp.csr_matr
     """The n best of each row, ties with the last one included; nothing at noise level."""
     parts = []
     for start in range(0, len(left), block):
-        cosine = left[start : start + block] @ right.T / np.float32(_UNIT * _UNIT)
-        floor = np.full(len(cosine), _NOISE, dtype=np.float32)
-        if cosine.shape[1] > n_best:
-            floor = np.maximum(floor, np.partition(cosine, -n_best, axis=1)[:, -n_best])
-        row, column = np.nonzero(cosine >= floor[:, None])
-        parts.append(sp.csr_matrix((cosine[row, column], (row, column)), shape=cosine.shape))
+        product = left[start : start + block] @ right.T
+        floor = np.full(len(product), _NOISE * _UNIT * _UNIT, dtype=np.float32)
+        if product.shape[1] > n_best:
+            floor = np.maximum(floor, np.partition(product, -n_best, axis=1)[:, -n_best])
+        row, column = np.divmod(np.flatnonzero(product >= floor[:, None]), product.shape[1])
+        cosine = product[row, column] / np.float32(_UNIT * _UNIT)
+        parts.append(sp.csr_matrix((cosine, (row, column)), shape=product.shape))
     return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((len(left), len(right)), dtype=np.float32)

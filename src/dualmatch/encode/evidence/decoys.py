@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.encode.evidence.candidates import known_weight, scored_tokens, smoothed, weight_of
+from dualmatch.encode.evidence.candidates import Scored, smoothed, weight_of
 from dualmatch.encode.evidence.sides import ABSENT, FactSides, Ids, TimeKind
 from dualmatch.encode.evidence.tokens import Knowledge, Tokens, bearers
 from dualmatch.graph.hashing import mixed
@@ -24,13 +24,17 @@ _DECOYS = 500  # a side, at most
 
 
 def decoy_scores(
-    source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, tokens: Tokens
+    source: FactSides,
+    target: FactSides,
+    kinds: tuple[TimeKind, ...],
+    known: Knowledge | None,
+    tokens: Tokens,
+    scored: Scored,
 ) -> tuple[Vector, Vector]:
     """Similarity of each decoy, of either graph, to its best candidate; log of how much is known of the two.
 
     Decoys that find no candidate are left out.
     """
-    real, weights = scored_tokens(tokens), known_weight(tokens)
     others = [_as_frequent(np.concatenate(both)) for both in zip(source.times, target.times, strict=True)]
     found = []
     for side, sides in enumerate((source, target)):
@@ -40,10 +44,9 @@ def decoy_scores(
         counts = (gather @ own).tocsr()
         counts.data = np.sqrt(counts.data) * tokens.weights[counts.indices]
         weight = weight_of(counts, tokens.smoothing)
-        best = sp_matmul_topn(
-            smoothed(counts, tokens.smoothing), real[1 - side].T.tocsr(), top_n=1, threshold=0.0
-        ).tocoo()
-        known_of = np.log(weight[best.row]) + np.log(weights[1 - side][best.col])
+        real = (scored.target, scored.source)[side]
+        best = sp_matmul_topn(smoothed(counts, weight), real.T.tocsr(), top_n=1, threshold=0.0).tocoo()
+        known_of = np.log(weight[best.row]) + np.log(scored.known[1 - side][best.col])
         found.append((best.data.astype(np.float64), known_of))
     return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
 

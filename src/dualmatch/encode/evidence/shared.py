@@ -8,7 +8,7 @@ in common. The weights of the fact pairs add up to the similarity.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,21 +117,14 @@ class Scoring:
         wanted = np.zeros(graph.n_entities, dtype=bool)
         wanted[list(entities)] = True
         rows = _distinct_in_order(np.flatnonzero(wanted[sides.entity]), sides, graph, *self._ranks[side])
-        chosen = replace(
-            sides,
-            entity=sides.entity[rows],
-            other=sides.other[rows],
-            relation=sides.relation[rows],
-            direction=sides.direction[rows],
-            times=tuple(time[rows] for time in sides.times),
-        )
+        chosen = sides.at(rows)
         entity, first, count = np.unique(sides.entity[rows], return_index=True, return_counts=True)
         span = {e: slice(f, f + n) for e, f, n in zip(entity.tolist(), first.tolist(), count.tolist(), strict=True)}
         return BorneFacts(rows, span, bearers(chosen, self.kinds, self.knowledge, side, self.tokens))
 
     def shared(self, source: int, target: int, of_source: BorneFacts, of_target: BorneFacts) -> SharedFacts:
         """What two entities share; `of_source` and `of_target` hold their facts among others."""
-        columns, weight = _shared_tokens(self.scored[0], source, self.scored[1], target)
+        columns, weight = _shared_tokens(self.scored.source, source, self.scored.target, target)
         borne = columns >= self._n_text_tokens  # texts come first
         texts, columns, weight = float(weight[~borne].sum()), columns[borne], weight[borne]
         if not len(columns):

@@ -56,9 +56,8 @@ class FactSides:
     n_directed: int
     texts: tuple[tuple[Ids, Ids], ...] = ()
 
-    def of_entities(self, wanted: NDArray[np.bool_]) -> FactSides:
-        """The sides of some entities only, numbering kept."""
-        rows = np.flatnonzero(wanted[self.entity])
+    def at(self, rows: Ids) -> FactSides:
+        """Some sides only, in the order given; entities and texts stay."""
         return replace(
             self,
             entity=self.entity[rows],
@@ -67,6 +66,15 @@ class FactSides:
             direction=self.direction[rows],
             times=tuple(time[rows] for time in self.times),
         )
+
+    def of_entities(self, wanted: NDArray[np.bool_]) -> FactSides:
+        """The sides of some entities only, numbering kept."""
+        return self.at(np.flatnonzero(wanted[self.entity]))
+
+    def without(self, gone: NDArray[np.bool_]) -> FactSides:
+        """As if some entities had never been: their facts and texts are gone, numbering is kept."""
+        texts = tuple((entity[~gone[entity]], key[~gone[entity]]) for entity, key in self.texts)
+        return replace(self.at(np.flatnonzero(~(gone[self.entity] | gone[self.other]))), texts=texts)
 
 
 def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:

@@ -1,0 +1,104 @@
+"""Placebo: the last round again in a world where some partners never were.
+
+Hiding a partner after the candidates are scored shows too little. What an entity shares with its partner still counts
+as knowledge of it, and two entities left over on one day by chance do not yet support each other. So here the hidden
+entities leave the graphs, facts and all; what else is settled stays, and all that is open looks for a partner anew.
+What the bereaved find is what entities without partner find: final beliefs are measured against it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+from dualmatch.decode.assign import assign
+from dualmatch.decode.belief import Beliefs, scores_of
+from dualmatch.decode.hiding import SHARE, hidden
+from dualmatch.decode.mixture import Scores
+from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
+from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.encode.evidence.relations import align_relations
+from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, build_tokens
+
+_ENOUGH = 500  # bereaved entities; small graphs take several folds to come near it
+_MOST_FOLDS = 5
+_LEAST_SETTLED = 120
+_SETTLED = 0.5
+
+
+def without_partners(
+    sides: tuple[FactSides, FactSides],
+    kinds: tuple[TimeKind, ...],
+    plan: SparsePlan,
+    weights: tuple[np.ndarray, np.ndarray],
+    beliefs: Beliefs,
+    known: Ids,
+    n_threads: int = 2,
+) -> Scores:
+    """What entities reach whose partner has left.
+
+    Parameters
+    ----------
+    plan, weights, beliefs:
+        Of the last round: whom to hide, and what is settled.
+    known: (n, 2) int64
+        Seeds; none of them is hidden.
+    """
+    free = np.flatnonzero(~np.isin(beliefs.pairs[:, 0], known[:, 0]))
+    sure = free[beliefs.confidence[free] > _SETTLED]
+    if len(sure) < _LEAST_SETTLED:
+        best = np.argsort(-beliefs.confidence[free], kind="stable")
+        sure = np.sort(free[best[:_LEAST_SETTLED]])
+    pairs = beliefs.pairs[sure]
+    folds = min(_MOST_FOLDS, math.ceil(_ENOUGH / max(1.0, SHARE * len(pairs))))
+    found = []
+    for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs, folds):
+        stays = beliefs.confidence > _SETTLED
+        stays[sure[lose_target | lose_source]] = False
+        found.append(
+            _bereaved(
+                sides,
+                kinds,
+                plan,
+                (pairs[lose_target], pairs[lose_source]),
+                (beliefs.pairs[stays], beliefs.confidence[stays]),
+                n_threads,
+            )
+        )
+    return Scores.joined(found)
+
+
+def _bereaved(
+    sides: tuple[FactSides, FactSides],
+    kinds: tuple[TimeKind, ...],
+    plan: SparsePlan,
+    parted: tuple[Ids, Ids],
+    settled: tuple[Ids, np.ndarray],
+    n_threads: int,
+) -> Scores:
+    """One fold; `parted` pairs have lost their target and their source."""
+    lost_target, lost_source = parted
+    pairs, confidence = settled
+    gone = _marked(plan.shape[0], lost_source[:, 0]), _marked(plan.shape[1], lost_target[:, 1])
+    source, target = (side.without(which) for side, which in zip(sides, gone, strict=True))
+    relations = align_relations(source, target, pairs)
+    soft = SoftPairs(pairs[:, 0], pairs[:, 1], confidence)
+    tokens = build_tokens(source, target, kinds, Knowledge(soft, relations.source_class, relations.target_class))
+    scored = scored_tokens(tokens)
+    open_rows, open_columns = (
+        np.flatnonzero(~(which | _marked(len(which), pairs[:, side]))) for side, which in enumerate(gone)
+    )
+    similarity = find_candidates(scored, n_threads=n_threads, among=(open_rows, open_columns))
+    again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations)
+    chosen, _ = assign(again.entries)
+    alone = np.isin(chosen[:, 0], lost_target[:, 0]) | np.isin(chosen[:, 1], lost_source[:, 1])
+    return scores_of(again, scored.known, chosen[alone])
+
+
+def _marked(size: int, places: Ids) -> np.ndarray:
+    marked = np.zeros(size, dtype=bool)
+    marked[places] = True
+    return marked

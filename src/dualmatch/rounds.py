@@ -1,0 +1,187 @@
+"""One round: tokens on what is known, candidates, Sinkhorn, beliefs; and the next one on what is believed then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.decode.belief import LEAST_SAMPLE, MOST, Beliefs, believe, logit
+from dualmatch.decode.mixture import Scores
+from dualmatch.decode.sharpness import sharpness_of
+from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
+from dualmatch.encode.evidence.candidates import Scored, find_candidates, scored_tokens
+from dualmatch.encode.evidence.decoys import decoy_scores
+from dualmatch.encode.evidence.relations import align_relations
+from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, Tokens
+from dualmatch.placebo import without_partners
+
+Floats = NDArray[np.float64]
+
+# Pairs that the next round builds on: as long as 19 of 20 are expected right, and from this probability on.
+_RIGHT_OF_SOFT = 0.95
+_LEAST_SOFT = 0.1
+SURE: Final = 0.5
+"""Pairs above this probability are more likely than all other outcomes together."""
+CLOSED: Final = 0.9
+"""What is this sure needs no context, and can be learnt from."""
+_SINKHORN_ITERATIONS = 20
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round did; a round that is not whole looked only at what was open."""
+
+    number: int
+    whole: bool
+    tokens: int
+    candidates: int
+    smoothing: float
+    sharpness: float
+    pairs: int
+    without_partner: float | None
+    changed: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What one round saw: on what knowledge, which candidates, and what to believe of them."""
+
+    knowledge: Knowledge | None
+    tokens: Tokens
+    scored: Scored
+    similarity: sp.csr_matrix
+    plan: SparsePlan
+    beliefs: Beliefs
+
+    @property
+    def sure(self) -> Ids:
+        """Pairs more likely right than not: (n, 2)."""
+        return self.beliefs.pairs[self.beliefs.confidence > SURE]
+
+    def summary(self, number: int, whole: bool, changed: int, seconds: float) -> Round:
+        return Round(
+            number,
+            whole,
+            len(self.tokens.weights),
+            self.similarity.nnz,
+            self.tokens.smoothing,
+            self.plan.sharpness,
+            int((self.beliefs.confidence > SURE).sum()),
+            self.beliefs.without_partner,
+            changed,
+            seconds,
+        )
+
+
+class Looking:
+    """Rounds over one pair of graphs."""
+
+    def __init__(
+        self, left: FactSides, right: FactSides, kinds: tuple[TimeKind, ...], given: Ids, n_threads: int
+    ) -> None:
+        self.left, self.right, self.kinds, self.given, self.n_threads = left, right, kinds, given, n_threads
+        self.builder = TokenBuilder(left, right, kinds)
+        self.may_be_chance = not len(given)  # until a round finds that most pairs are more than decoys reach
+
+    def first(self) -> Look:
+        """Round 0: by time alone, or by the seeds."""
+        return self._look(_knowledge(self.left, self.right, self.given, None) if len(self.given) else None, None)
+
+    def again(self, before: Look, whole: bool) -> Look:
+        """The next round. One that is not whole looks only at what the round before left open; the rest stays."""
+        knowledge = _knowledge(self.left, self.right, before.sure, before.beliefs)
+        return self._look(knowledge, None if whole else before)
+
+    def _look(self, knowledge: Knowledge | None, before: Look | None) -> Look:
+        tokens = self.builder.build(knowledge)
+        scored = scored_tokens(tokens)
+        if before is None:
+            found = similarity = _with_seeds(find_candidates(scored, n_threads=self.n_threads), self.given)
+        else:
+            among = _open(before.beliefs)
+            found = find_candidates(scored, n_threads=self.n_threads, among=among)
+            similarity = _renewed(before.similarity, found, among)
+        plan = balanced(similarity, sharpness_of(found))
+        decoys = None
+        if self.may_be_chance:
+            reached, weight = decoy_scores(self.left, self.right, self.kinds, knowledge, tokens, scored)
+            decoys = Scores(logit(reached), weight, np.ones(len(reached)))  # no rivals are known of
+        beliefs = believe(plan, scored.known, self.given, decoys=decoys)
+        self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST
+        return Look(knowledge, tokens, scored, similarity, plan, beliefs)
+
+    def final_beliefs(self, look: Look) -> Beliefs:
+        """The last round's beliefs, measured against what entities reach whose partner never was."""
+        if not look.beliefs.learnt:
+            return look.beliefs
+        sides = self.left, self.right
+        chance = without_partners(
+            sides, self.kinds, look.plan, look.scored.known, look.beliefs, self.given, self.n_threads
+        )
+        if len(chance.score) < LEAST_SAMPLE:
+            return look.beliefs
+        return believe(look.plan, look.scored.known, self.given, chance=chance)
+
+
+def _open(beliefs: Beliefs) -> tuple[Ids, Ids]:
+    """Rows and columns in no closed pair."""
+    closed = beliefs.pairs[beliefs.confidence > CLOSED]
+    rows, columns = (
+        np.setdiff1d(np.arange(size), closed[:, side]) for side, size in enumerate(beliefs.probability.shape)
+    )
+    return rows, columns
+
+
+def _renewed(similarity: sp.csr_matrix, found: sp.csr_matrix, among: tuple[Ids, Ids]) -> sp.csr_matrix:
+    """Candidates with those between some rows and columns replaced by what was found there now."""
+    rows, columns = np.zeros(similarity.shape[0], dtype=bool), np.zeros(similarity.shape[1], dtype=bool)
+    rows[among[0]], columns[among[1]] = True, True
+    old, new = similarity.tocoo(), found.tocoo()
+    kept = ~(rows[old.row] & columns[old.col])
+    places = np.append(old.row[kept], new.row), np.append(old.col[kept], new.col)
+    renewed = sp.csr_matrix((np.append(old.data[kept], new.data), places), shape=similarity.shape)
+    renewed.sort_indices()
+    return renewed
+
+
+def _knowledge(left: FactSides, right: FactSides, pairs: Ids, beliefs: Beliefs | None) -> Knowledge:
+    relations = align_relations(left, right, pairs)
+    if beliefs is None:
+        soft = SoftPairs(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
+    else:
+        entries = beliefs.probability.tocoo()
+        least = _least_for_share(entries.data, _RIGHT_OF_SOFT) if beliefs.learnt else _LEAST_SOFT
+        kept = entries.data >= max(_LEAST_SOFT, least)
+        soft = SoftPairs(entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), entries.data[kept])
+    return Knowledge(soft, relations.source_class, relations.target_class)
+
+
+def _least_for_share(probability: Floats, share: float) -> float:
+    """The threshold above which this share is expected right: where little is sure, guesses must not pile up."""
+    ordered = np.sort(probability[probability >= _LEAST_SOFT])[::-1]
+    enough = np.flatnonzero(np.cumsum(ordered) >= share * np.arange(1, len(ordered) + 1))
+    return float(ordered[enough[-1]]) if len(enough) else np.inf
+
+
+def _with_seeds(similarity: sp.csr_matrix, seeds: Ids) -> sp.csr_matrix:
+    """Seeds at similarity 1, alone in their rows and columns."""
+    if len(seeds) == 0:
+        return similarity
+    entries = similarity.tocoo()
+    free = ~(np.isin(entries.row, seeds[:, 0]) | np.isin(entries.col, seeds[:, 1]))
+    row, column = np.append(entries.row[free], seeds[:, 0]), np.append(entries.col[free], seeds[:, 1])
+    value = np.append(entries.data[free], np.ones(len(seeds))).astype(np.float32)
+    merged = sp.csr_matrix((value, (row, column)), shape=similarity.shape)
+    merged.sort_indices()
+    return merged
+
+
+def balanced(similarity: sp.csr_matrix, sharpness: float) -> SparsePlan:
+    """Sinkhorn until little moves: entities that share a weak candidate take longer to part than the paper's ten."""
+    return sparse_sinkhorn(sp.csr_array(similarity), sharpness, _SINKHORN_ITERATIONS)
