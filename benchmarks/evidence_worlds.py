@@ -1,6 +1,6 @@
 """Method `evidence` on simulated worlds: sparse to dense, 5 to 95 % of the facts shared, up to half of them alone.
 
-python benchmarks/evidence_worlds.py [--entities 1000] [--seeds 0,1,2]
+python benchmarks/evidence_worlds.py [--entities 1000] [--seeds 0,1,2] [--worlds hard]
 """
 
 import argparse
@@ -27,20 +27,37 @@ WORLDS = (
     (60, 0.5, 0.5),
 )
 
+# Few facts and many without a partner; little in common, or nothing at all. The first number: entities.
+HARD_WORLDS = (
+    (400, 4, 0.3, 0.3),
+    (1500, 4, 0.3, 0.3),
+    (1000, 10, 0.1, 0.1),
+    (300, 10, 0.3, 0.5),
+    (60, 8, 0.5, 0.2),
+    (500, 5, 0.0, 0.1),
+    (1000, 5, 0.0, 0.1),
+    (2000, 8, 0.0, 0.3),
+)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entities", type=int, default=1000)
     parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--worlds", choices=("plain", "hard"), default="plain")
     arguments = parser.parse_args()
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
-    print("means over seeds; alone: share without a partner, and what the run made of it")
-    print("facts  common  alone  estimate    H@1  precision  recall     F1    ECE  pairs")
-    for facts, common, alone in WORLDS:
-        rows = np.array([_measured(facts, common, alone, arguments.entities, seed) for seed in seeds])
-        estimate, h1, precision, recall, f1, ece, pairs = np.nanmean(rows, axis=0)
-        shares = f"{precision:9.3f}  {recall:6.3f}  {f1:5.3f}  {ece:5.3f}"
-        print(f"{facts:5}  {common:6}  {alone:5}  {estimate:8.2f}  {h1:5.1f}  {shares}  {pairs:5.0f}", flush=True)
+    worlds = HARD_WORLDS
+    if arguments.worlds == "plain":
+        worlds = tuple((arguments.entities, *world) for world in WORLDS)
+    print("means over seeds; alone: share without a partner, and what the run made of it; wrong: share of the links")
+    print("entities  facts  common  alone  estimate    H@1  wrong  expected  recall    ECE  links")
+    for entities, facts, common, alone in worlds:
+        rows = np.array([_measured(facts, common, alone, entities, seed) for seed in seeds])
+        estimate, h1, wrong, expected, recall, ece, links = np.nanmean(rows, axis=0)
+        shares = f"{wrong:5.3f}  {expected:8.3f}  {recall:6.3f}  {ece:5.3f}"
+        world = f"{entities:8}  {facts:5}  {common:6}  {alone:5}"
+        print(f"{world}  {estimate:8.2f}  {h1:5.1f}  {shares}  {links:5.0f}", flush=True)
 
 
 def _measured(facts: float, common: float, alone: float, entities: int, seed: int) -> list[float]:
@@ -56,10 +73,10 @@ def _measured(facts: float, common: float, alone: float, entities: int, seed: in
     alignment = align(pair.source, pair.target, method="evidence")
     found = evaluate(alignment, pair.gold)
     links, rounds = found.abstention, alignment.rounds or ()
-    values = (links.precision, links.recall, links.f1, found.calibration.ece)
+    wrong = None if links.precision is None else 1 - links.precision
     estimate = rounds[-1].without_partner if rounds else None
-    numbers = [np.nan if value is None else value for value in (estimate, found.open["all"].h1, *values)]
-    return [*numbers, float(len(alignment.pairs))]
+    values = (estimate, found.open["all"].h1, wrong, alignment.estimated_fdr, links.recall, found.calibration.ece)
+    return [*(np.nan if value is None else value for value in values), float(len(alignment.pairs))]
 
 
 if __name__ == "__main__":

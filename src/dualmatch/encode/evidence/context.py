@@ -78,7 +78,7 @@ def context_candidates(
     columns: Ids,
     shape: tuple[int, int],
     n_candidates: int = 20,
-    block: int = 2048,
+    block: int = 256,
 ) -> sp.csr_matrix:
     """Cosine of context for the best partners among the open rows and columns."""
     by_row = _best(source[rows], target[columns], n_candidates, block)
@@ -127,11 +127,16 @@ def _unit(vectors: Vectors) -> Vectors:
 def _best(left: Vectors, right: Vectors, n_best: int, block: int) -> sp.csr_matrix:
     """The n best of each row, ties with the last one included; nothing at noise level."""
     parts = []
+    # Two blocks used again and again: fresh memory costs more than the arithmetic.
+    products, ordered = (np.empty((min(block, len(left)), len(right)), dtype=np.float32) for _ in range(2))
     for start in range(0, len(left), block):
-        product = left[start : start + block] @ right.T
+        part = left[start : start + block]
+        product = np.matmul(part, right.T, out=products[: len(part)])
         floor = np.full(len(product), _NOISE * _UNIT * _UNIT, dtype=np.float32)
         if product.shape[1] > n_best:
-            floor = np.maximum(floor, np.partition(product, -n_best, axis=1)[:, -n_best])
+            np.copyto(ordered[: len(part)], product)
+            ordered[: len(part)].partition(product.shape[1] - n_best, axis=1)
+            floor = np.maximum(floor, ordered[: len(part), -n_best])
         row, column = np.divmod(np.flatnonzero(product >= floor[:, None]), product.shape[1])
         cosine = product[row, column] / np.float32(_UNIT * _UNIT)
         parts.append(sp.csr_matrix((cosine, (row, column)), shape=product.shape))
