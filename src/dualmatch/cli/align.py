@@ -139,6 +139,7 @@ def align_command(
         if progress is not None:
             progress("read", 0, 0, "")
         sides = asked.read(recipe)
+        outputs.check_names(sides.source, sides.target, with_reasons)
         hashes = input_hashes(recipe) if explained else {}
         seeds = None if seeds_path is None else sides.read_pairs(seeds_path)
         alignment = align(

@@ -15,7 +15,7 @@ from dualmatch.cli.writing import naming_options
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.links import read_links
 from dualmatch.io.naming import Naming
-from dualmatch.io.tables_out import TABLE_EXTENSIONS, format_by_name, write_table
+from dualmatch.io.tables_out import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.merge import merge
 
 
@@ -84,9 +84,11 @@ def merge_command(
     pairs, confidence = read_links(links_path, naming)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
     merged = merge(sides.source, sides.target, sure, keep)
-    write_table(merged.facts, output)
-    if entities is not None:
-        write_table(merged.entities, entities)
+    tables = [(merged.facts, output), *([] if entities is None else [(merged.entities, entities)])]
+    for table, path in tables:
+        check_table(table, path)
+    for table, path in tables:
+        write_table(table, path)
     shared = int((merged.facts["said_by"] == "both").sum())
     report = {
         "facts": merged.facts.height,

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
+
 from dualmatch.alignment import Alignment
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
-from dualmatch.io.export import link_format, write_alignment
+from dualmatch.io.export import check_names, link_format, write_alignment
 from dualmatch.io.naming import Naming
 from dualmatch.io.relations import relation_table
 from dualmatch.io.run_file import run_file_of, write_run_file
@@ -59,6 +62,13 @@ class Outputs:
         if self.relations is not None:
             format_by_name(self.relations, TABLE_EXTENSIONS)
         check_outputs(self.paths, inputs, force)
+
+    def check_names(self, source: TemporalGraph, target: TemporalGraph, reasons: bool = False) -> None:
+        """Refuse, before the graphs are aligned, names that the outputs could not hold."""
+        check_names(source, target, self.links, self.format, self.naming, reasons)
+        if self.relations is not None:
+            for graph in (source, target):
+                check_table(pl.DataFrame({"name": pl.Series(graph.relations, dtype=pl.String)}), self.relations)
 
     def write(
         self, alignment: Alignment, reasons: Sequence[str] | None, recipe: Recipe, inputs: Mapping[str, str | None]
