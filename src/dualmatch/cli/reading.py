@@ -12,7 +12,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import Command, given
-from dualmatch.errors import InputError
+from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.io.atomic import STANDARD_OUTPUT
 from dualmatch.io.columns import parse_columns
 from dualmatch.io.formats import FORMATS
@@ -132,13 +132,20 @@ class Asked:
         """Say what was guessed, and write what was left out."""
         for note in notes:
             console.note(note)
-        if rejections.total and self.rejected is not None:
+        if not rejections.total:
+            return
+        for rejected in rejections.in_order()[:SHOWN_PROBLEMS]:
+            console.note(f"left out: {rejected}")
+        if self.rejected is None:
+            console.note(f"{rejections.total:,} lines were left out; --rejected FILE keeps them, with the reasons")
+        else:
             rejections.write(self.rejected)
-            console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}")
+            console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}, with the reasons")
 
     def with_rejected_beside(self, output: Path) -> Asked:
         """Where nothing else is said, lines that are left out go beside the output, if it is a file."""
-        if self.rejected is not None or output == STANDARD_OUTPUT or self.options[0].on_error != "skip":
+        skips = any(options.on_error == "skip" for options in self.options)
+        if self.rejected is not None or output == STANDARD_OUTPUT or not skips:
             return self
         return replace(self, rejected=output.with_name(f"{output.name}.rejected.tsv"))
 
