@@ -112,9 +112,9 @@ class Asked:
         """What the call says over what a run file says."""
         return replace(self, base=base)
 
-    def with_labels(self, files: Sequence[Path], in_files: bool) -> Asked:
-        """With files of labels, and whether literals of the graphs' own files count."""
-        both = {"literals": True} if in_files else {}
+    def with_labels(self, files: Sequence[Path], in_files: bool | None) -> Asked:
+        """With files of labels, and whether literals of the graphs' own files count; None where nothing is said."""
+        both = given({"literals": in_files})
         source, target = a_side(files, "--labels")
         labels = given({"labels": source}), given({"labels": target})
         return replace(self, given=({**self.given[0], **labels[0], **both}, {**self.given[1], **labels[1], **both}))
@@ -182,6 +182,11 @@ def reading_options(command: Command) -> Command:
     for option in reversed(_reading_options):
         with_asked = option(with_asked)
     return with_asked
+
+
+def said_of(notes: Sequence[str], *rejections: Rejections) -> dict[str, Any]:
+    """What reading has to say, for JSON."""
+    return {"notes": [*notes], "rejected": sum(each.total for each in rejections)}
 
 
 def a_side(given: Sequence[Any], option: str) -> tuple[Any, Any]:
