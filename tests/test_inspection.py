@@ -112,7 +112,7 @@ def test_the_least_memory_is_what_is_held_at_once() -> None:
         ]
     )
     entries = {("a", 0), ("b", 1), ("c", 0)}, {("b", 0), ("c", 1), ("a", 0), ("c", 0)}
-    expected = 2 * 4 * 8 * sum(map(len, entries))
+    expected = 2 * 3 * 8 * sum(map(len, entries))
     assert least_bytes(graph, graph, Config(method="temporal")) == expected
     one, two = (least_bytes(graph, graph, Config(method="dualmatch", dimension=size)) for size in (100, 200))
     assert (one, two) == (4 * 100 * 54 * 6, 4 * 200 * 54 * 6)
@@ -122,7 +122,7 @@ def test_the_least_memory_is_what_is_held_at_once() -> None:
 
 def test_method_temporal_is_refused_where_its_features_do_not_fit() -> None:
     pair = simulate(World(entities=2000, mean_facts=10, seed=4))
-    with pytest.raises(InputError, match=r"take more than 16 MiB, a quarter of the memory limit.*use method evidence"):
+    with pytest.raises(InputError, match=r"take more than 21 MiB, a third of the memory limit.*use method evidence"):
         align(pair.source, pair.target, method="temporal", memory_limit="64MiB")
 
 

@@ -122,7 +122,8 @@ class Run:
 
     def temporal(self) -> Similarity:
         config = self.config
-        return temporal_similarity(self.source, self.target, config.hops, config.zero_counts, self.share, self.share)
+        room = config.memory_limit // 3  # what they are compared by takes the other two thirds
+        return temporal_similarity(self.source, self.target, config.hops, config.zero_counts, self.share, room)
 
     def pseudo_seeds(self, plan: Plan) -> FoundPairs:
         """Pairs that choose each other in P^{G_s G_t} (`plan`) and in P^{G_t G_s}: Algorithm 1, lines 6 to 8."""

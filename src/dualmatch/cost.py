@@ -74,7 +74,7 @@ def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) ->
 
 
 def _temporal_bytes(graph: TemporalGraph) -> float:
-    """A^t alone, a number and its column for each time of each entity: while it is compared, it is held four times.
+    """A^t alone, a number and its column for each time of each entity: while it is compared, it is held three times.
 
     Features of further hops are counted as they come (`dualmatch.encode.temporal`), since only computing them tells.
     """
@@ -83,7 +83,7 @@ def _temporal_bytes(graph: TemporalGraph) -> float:
     interval = np.unique(times, axis=0, return_inverse=True)[1].ravel() if len(times) else np.zeros(0, np.int64)
     size = int(interval.max(initial=-1)) + 1
     entries = sum(len(np.unique(end[dated].astype(np.int64) * size + interval)) for end in (graph.head, graph.tail))
-    return 4.0 * 8.0 * entries
+    return 3.0 * 8.0 * entries
 
 
 def _training_bytes(entities: int, config: Config) -> float:

@@ -80,7 +80,7 @@ def test_features_keep_within_their_room_or_are_refused() -> None:
     rows = np.arange(len(pair.source.entities))
     np.testing.assert_array_equal(fits.rows(rows), free.rows(rows))
     for room in (needed - 1, needed // 2, 1000):
-        with pytest.raises(InputError, match=r"the temporal features of these graphs take more than .* MiB, a quarter"):
+        with pytest.raises(InputError, match=r"the temporal features of these graphs take more than .* MiB, a third"):
             temporal_similarity(pair.source, pair.target, memory_limit=0, room=room)
 
 

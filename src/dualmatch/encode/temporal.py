@@ -43,8 +43,8 @@ def temporal_similarity(
     memory_limit:
         Bytes that dense features may take.
     room:
-        Bytes that the features of all hops may take, dense or sparse; no bound where None. Comparing them takes three
-        times as much again, for a while.
+        Bytes that the features of all hops may take, dense or sparse; no bound where None. Comparing them takes
+        twice as much again, for a while.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class _Room:
         self.left -= n_bytes
         if self.left < 0:
             raise InputError(
-                f"the temporal features of these graphs take more than {self.size / 2**20:,.0f} MiB, a quarter of the "
+                f"the temporal features of these graphs take more than {self.size / 2**20:,.0f} MiB, a third of the "
                 "memory limit, which is what they may; give it more (memory_limit, --memory-limit), let them travel "
                 "less far (hops, --hops 1), or use method evidence"
             )

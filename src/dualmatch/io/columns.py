@@ -163,7 +163,9 @@ def _place(name: str, names: Sequence[str], where: str) -> int:
         return found[0]
     if found:
         raise InputError(f"{where}: {len(found)} columns are called {name!r}; give each its own name")
-    raise InputError(f"{where}: no column {name!r}; the columns are {_listed(names)}")
+    raise InputError(
+        f"{where}: no column {name!r}; the columns are {_listed(names)} (--columns given once holds for both sides)"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
