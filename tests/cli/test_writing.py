@@ -161,3 +161,10 @@ def test_completion_comes_from_click(
         main([])
     assert caught.value.code == 0
     assert "_DUALMATCH_COMPLETE" in capsys.readouterr().out
+
+
+def test_no_relations_in_common_are_a_file_with_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("head,relation,tail,time\nAda,met,Charles,1833\nCharles,wrote,Book,1864\n")
+    main(["align", "a.csv", "a.csv", "-o", "links.tsv", "-q", "--relations", "relations.csv"])
+    assert (tmp_path / "relations.csv").read_text() == "source,target,direction,score,support\n"

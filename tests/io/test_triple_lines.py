@@ -70,7 +70,7 @@ def by_the_parser(text: str, has_graphs: bool) -> tuple[str | None, ...] | None:
 def test_lines_that_are_split_are_what_the_parser_says(text: str, has_graphs: bool) -> None:
     (found,) = plain_lines(io.BytesIO(text.encode()), has_graphs)
     if found.numbers:
-        assert (found.plain.height, found.reified.height, found.others) == (0, 0, text.encode())
+        assert (found.plain.height, found.reified.height, found.others) == (0, 0, f"{text}\n".encode())
         return
     expected = by_the_parser(text, has_graphs)
     if found.plain.height:
@@ -140,6 +140,19 @@ def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path) -> None
     path.write_bytes(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 2 + b'<http://e/a> <http://e/r> "\xff" .\n')
     with pytest.raises(InputError, match=r"a\.nt:3: no ntriples: "):
         read_graph(path)
+
+
+def test_a_wrong_last_line_is_one_problem(tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text(
+        "<http://e/a> <http://e/r> <http://e/b> .\n<< <http://e/a> <http://e/r> <http://e/b> >> <http://e/p> _:b .\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_graph(path)
+    (said,) = str(caught.value).splitlines()
+    assert said.startswith(
+        f"{path}:2: a quoted triple as a subject, as the old RDF-star draft had it; read the file with"
+    )
 
 
 def test_no_lines_no_statements() -> None:

@@ -44,7 +44,7 @@ class PlainLines:
     reified:
         ``node``, ``s``, ``p``, ``o``, ``literal``.
     others: bytes
-        The lines that are not of the plain form, one after the other.
+        The lines that are not of the plain form, each with a line break.
     numbers: list of int
         The number of each of them in the file.
     """
@@ -92,7 +92,7 @@ def _split(block: bytes, number: int, has_graphs: bool) -> PlainLines:
     return PlainLines(
         _plain(table.filter("plain"), has_graphs),
         _reified(table.filter("reified")),
-        "\n".join(others["line"]).encode(),
+        "".join(f"{line}\n" for line in others["line"]).encode(),
         others["number"].to_list(),
     )
 
