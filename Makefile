@@ -2,13 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-sssom lint bench clean
 
 demo: .venv/installed
 	$(BIN)/dualmatch demo
 
 test: .venv/installed-for-tests lint
 	$(BIN)/python -m pytest
+
+# sssom-py pulls a hundred packages, so it has an environment of its own.
+test-sssom:
+	$(PYTHON) -m venv .venv-sssom
+	.venv-sssom/bin/pip install --quiet --disable-pip-version-check --editable '.[sssom]' pytest hypothesis
+	.venv-sssom/bin/python -m pytest tests/io/test_export.py
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .
@@ -34,4 +40,4 @@ bench: .venv/installed
 	touch $@ .venv/installed
 
 clean:
-	rm -rf .venv demo-out
+	rm -rf .venv .venv-sssom demo-out

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
 from dualmatch.config import Config
 from dualmatch.errors import ConfigError
+from dualmatch.memory import machine_bytes
 
 
 def test_all_errors_come_at_once() -> None:
@@ -49,10 +51,41 @@ def test_no_value_is_bent_into_shape(name: str, value: object) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("8GB", 8 * 10**9), ("1.5 gb", 15 * 10**8), ("100m", 10**8), ("200000000", 2 * 10**8)],
+    [
+        ("8GB", 8 * 10**9),
+        ("1.5 gb", 15 * 10**8),
+        ("100m", 10**8),
+        ("200000000", 2 * 10**8),
+        ("6GiB", 6 * 2**30),
+        ("64 MiB", 2**26),
+        ("0.5ti", 2**39),
+        ("50%", machine_bytes() // 2),
+        ("9" * 400, sys.maxsize),
+    ],
 )
 def test_a_memory_limit_may_have_a_unit(text: str, value: int) -> None:
     assert Config.checked(memory_limit=text).memory_limit == value
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"memory_limit": "foo"},
+            "memory_limit: 'foo' is no amount of memory; write a number with its unit (8GB, 500MB,",
+        ),
+        ({"memory_limit": "8ib"}, "memory_limit: '8ib' is no amount of memory"),
+        ({"memory_limit": "-8GB"}, "memory_limit: '-8GB' is no amount of memory"),
+        ({"memory_limit": "101%"}, "memory_limit: '101%' is more than the machine has; write at most 100%"),
+        ({"memory_limit": "1MB"}, "memory_limit: 1,000,000 bytes are too few to work with; give at least 64MiB"),
+        ({"alphas": "1;2"}, "alphas: '1;2' is no list of numbers; write them as in 0,0.5,1"),
+        ({"colour": 1}, "colour: there is none of this name"),
+    ],
+)
+def test_what_is_wrong_is_told_in_plain_words(options: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config.checked(**options)
+    assert str(caught.value).startswith(f"option {words}")
 
 
 def test_a_config_does_not_change() -> None:

@@ -13,8 +13,9 @@ import pytest
 from dualmatch import Config, InputError, TemporalGraph, align, read_graph
 from dualmatch.cli.main import main
 from dualmatch.config import Method
-from dualmatch.cost import check_memory, estimate
+from dualmatch.cost import check_memory, estimate, least_bytes
 from dualmatch.inspection import inspect_graph, time_overlap
+from dualmatch.simulate import World, simulate
 
 FACTS = [
     ("Ada", "met", "Charles", "1833", "1833"),
@@ -97,6 +98,32 @@ def test_a_run_above_its_memory_limit_is_refused_before_it_begins() -> None:
     many = facts(1000)
     with pytest.raises(InputError, match="a run of method dualmatch on 2,000 facts"):
         check_memory(many, many, larger)
+
+
+def test_the_least_memory_is_what_is_held_at_once() -> None:
+    # a, b and c each have one time as heads and one as tails, but for a repeated fact and one without time.
+    graph = read_graph(
+        [
+            ("a", "r", "b", "1900"),
+            ("b", "r", "c", "1901"),
+            ("c", "r", "a", "1900"),
+            ("a", "s", "c", "1900"),
+            ("a", "r", "c"),
+        ]
+    )
+    entries = {("a", 0), ("b", 1), ("c", 0)}, {("b", 0), ("c", 1), ("a", 0), ("c", 0)}
+    expected = 2 * 3 * 8 * sum(map(len, entries))
+    assert least_bytes(graph, graph, Config(method="temporal")) == expected
+    one, two = (least_bytes(graph, graph, Config(method="dualmatch", dimension=size)) for size in (100, 200))
+    assert (one, two) == (4 * 100 * 54 * 6, 4 * 200 * 54 * 6)
+    assert least_bytes(graph, graph, Config(method="fused", dimension=100)) == one
+    assert least_bytes(graph, graph, Config(method="dualmatch", dimension=100, time_aspect=False)) == 4 * 100 * 43 * 6
+
+
+def test_method_temporal_is_refused_where_its_features_do_not_fit() -> None:
+    pair = simulate(World(entities=2000, mean_facts=10, seed=4))
+    with pytest.raises(InputError, match=r"take more than 21 MiB, a third of the memory limit.*use method evidence"):
+        align(pair.source, pair.target, method="temporal", memory_limit="64MiB")
 
 
 def test_estimates_grow_with_the_graphs_and_stop_at_the_limit() -> None:

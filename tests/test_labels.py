@@ -112,3 +112,19 @@ def test_without_the_option_they_change_nothing(here: Path) -> None:
     (here / "right.nt").write_text("".join(line for line in text.splitlines(keepends=True) if "label" not in line))
     main([*call, "-o", "plain.tsv"])
     assert (here / "labelled.tsv").read_bytes() == (here / "plain.tsv").read_bytes()
+
+
+def test_labels_of_nobody_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "strangers.tsv").write_text("x1\tAda\nx2\tCharles\n")
+    call = ["align", "left.csv", "right.nt", "--namespace", "http://e/", "-o", "links.tsv"]
+    said = refused([*call, "--labels", "strangers.tsv"], capsys, here)
+    assert said.startswith(
+        "dualmatch: strangers.tsv: none of its 2 names is an entity of left.csv or right.nt; check how"
+    )
+    said = refused([*call, "--labels", "strangers.tsv", "--labels", "left.tsv"], capsys, here)
+    assert "strangers.tsv: none of its 2 names is an entity of left.csv;" in said
+    assert "left.tsv: none of its 4 names is an entity of right.nt; check how names are written, and which side" in said
+    main([*call, "--labels", "left.tsv", "--labels", "strangers.tsv", "--use-labels"])
+    assert "warning: strangers.tsv: none of its 2 names is an entity of right.nt;" in capsys.readouterr().err
+    main([*call, "--labels", "left.tsv", "--use-labels", "--force"])
+    assert "warning" not in capsys.readouterr().err

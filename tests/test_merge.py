@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import refused
 from dualmatch import InputError, TemporalGraph, read_graph
 from dualmatch.cli.main import main
 from dualmatch.merge import merge
@@ -88,3 +89,13 @@ def test_the_command_writes_what_can_be_read_again(tmp_path: Path, capsys: pytes
             main([*call[:6], str(tmp_path / output), *(["--force"] if output == "links.tsv" else [])])
         assert caught.value.code == 2
         assert words in capsys.readouterr().err
+
+
+def test_a_name_that_tears_the_table_of_entities_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text('head,relation,tail\n"a\tz",r,b\n')
+    (tmp_path / "links.csv").write_text("source,target,confidence\nb,b,1\n")
+    call = ["merge", *[str(tmp_path / "a.csv")] * 2, "--links", str(tmp_path / "links.csv")]
+    call += ["-o", str(tmp_path / "merged.csv"), "--entities", str(tmp_path / "ids.tsv")]
+    assert "ids.tsv: 'a\\tz' holds a tab or line break" in refused(call, capsys, tmp_path)

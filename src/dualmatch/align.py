@@ -122,7 +122,9 @@ class Run:
         self.share = config.memory_limit // 4
 
     def temporal(self) -> Similarity:
-        return temporal_similarity(self.source, self.target, self.config.hops, self.config.zero_counts, self.share)
+        config = self.config
+        room = config.memory_limit // 3  # what they are compared by takes the other two thirds
+        return temporal_similarity(self.source, self.target, config.hops, config.zero_counts, self.share, room)
 
     def pseudo_seeds(self, plan: Plan) -> FoundPairs:
         """Pairs that choose each other in P^{G_s G_t} (`plan`) and in P^{G_t G_s}: Algorithm 1, lines 6 to 8."""

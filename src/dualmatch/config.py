@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -17,7 +17,7 @@ from pydantic import (
 
 from dualmatch.decode.decoder import PAPER_ALPHAS
 from dualmatch.errors import ConfigError
-from dualmatch.memory import default_limit
+from dualmatch.memory import checked_limit, default_limit, parse_bytes
 
 Method = Literal["temporal", "dualmatch", "evidence", "fused"]
 DEFAULT_METHOD: Method = "evidence"
@@ -33,20 +33,16 @@ Reflection = Literal["auto", "all", "times", "none"]
 def _numbers(value: object) -> object:
     """Allow "0, 0.5, 1" and lists where a tuple of numbers is meant."""
     if isinstance(value, str):
-        return tuple(float(part) for part in value.split(","))
+        try:
+            return tuple(float(part) for part in value.split(","))
+        except ValueError:
+            raise ValueError(f"{value!r} is no list of numbers; write them as in 0,0.5,1") from None
     return tuple(value) if isinstance(value, list) else value
 
 
-_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-
-
 def _bytes(value: object) -> object:
-    """Allow "8GB", "500 MB" and plain digits where a number of bytes is meant."""
-    found = re.fullmatch(r"([0-9.]+)\s*([kmgt]?)b?", value.strip().lower()) if isinstance(value, str) else None
-    try:
-        return value if found is None else int(float(found[1]) * _UNITS[found[2]])
-    except ValueError:
-        return value
+    """Allow "8GB", "500 MiB", "50%" and plain digits where a number of bytes is meant."""
+    return parse_bytes(value) if isinstance(value, str) else value
 
 
 class Config(BaseModel):
@@ -88,11 +84,10 @@ class Config(BaseModel):
         default=False, description="let several source entities take one target (methods evidence and fused)"
     )
     seed: int = Field(default=0, ge=0, description="seed of every random choice")
-    memory_limit: Annotated[int, BeforeValidator(_bytes)] = Field(
+    memory_limit: Annotated[int, BeforeValidator(_bytes), AfterValidator(checked_limit)] = Field(
         default_factory=default_limit,
-        ge=2**26,
-        description="bytes that large matrices may take, 8GB for example; a run that cannot do with it is refused "
-        "(default: 60 % of the machine)",
+        description="what large matrices may take: 8GB, 6GiB, 500MB or 50% of the machine; a run that cannot do with "
+        "it is refused (default: 60%)",
     )
     hops: int = Field(default=2, ge=0, le=5, description="L: how many hops temporal features travel")
     zero_counts: bool = Field(
@@ -154,5 +149,10 @@ def options_in_words(error: ValidationError) -> str:
     lines = []
     for item in error.errors():
         name = ".".join(str(part) for part in item["loc"]) or "options"
-        lines.append(f"option {name}: {item['msg'][0].lower()}{item['msg'][1:]} (given: {item['input']!r})")
+        if item["type"] == "value_error":  # words of our own
+            lines.append(f"option {name}: {item['ctx']['error']}")
+        elif item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            lines.append(f"option {name}: there is none of this name")
+        else:
+            lines.append(f"option {name}: {item['msg'][0].lower()}{item['msg'][1:]} (given: {item['input']!r})")
     return "\n".join(lines)

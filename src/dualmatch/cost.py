@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from dualmatch.config import TRAINED, Config
+from dualmatch.config import EXPLAINED, TRAINED, Config
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN
 
 _GIB: Final = 2**30
 _GB: Final = 10**9
@@ -35,9 +36,9 @@ _PER_CELL: Final = {
 }
 _PER_FACT: Final = {"evidence": ((2e-5, 6e-5), (600.0, 2000.0))}
 _BASE_BYTES: Final = 2.5e8
-# Bytes a fact, below what any measured run took however small its limit: evidence took 690 on DICEWS-R and 1,500 on
-# YAGO-WIKI20K; temporal, which holds the features of its hops whole, took 5,200 there under a limit of 70 MB.
-_LEAST_PER_FACT: Final = {"temporal": 200.0, "dualmatch": 200.0, "evidence": 500.0, "fused": 500.0}
+# Bytes a fact that method evidence takes, below what any measured run took: 690 on DICEWS-R, 1,500 on YAGO-WIKI20K.
+_EVIDENCE_PER_FACT: Final = 500.0
+_DEPTH: Final = 2
 
 
 def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit: float | None = None) -> Estimate:
@@ -61,13 +62,41 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
 
 
 def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) -> float:
-    """What a run takes, besides the program itself, however small its blocks are."""
-    least = _LEAST_PER_FACT[config.method] * (source.n_facts + target.n_facts)
+    """What a run takes, besides the program itself, however small its blocks are: never more than it really takes."""
+    least = 0.0
+    if config.method in EXPLAINED:
+        least = _EVIDENCE_PER_FACT * (source.n_facts + target.n_facts)
+    else:
+        least = _temporal_bytes(source) + _temporal_bytes(target)
     if config.method in TRAINED:
-        # Vectors of all entities, their gradients, the optimiser's state and one layer, for each of the aspects.
-        aspects = 2 + config.time_aspect
-        least += 4 * 4 * aspects * config.dimension * (source.n_entities + target.n_entities)
+        least = max(least, _training_bytes(source.n_entities + target.n_entities, config))
     return least
+
+
+def _temporal_bytes(graph: TemporalGraph) -> float:
+    """A^t alone, a number and its column for each time of each entity: while it is compared, it is held three times.
+
+    Features of further hops are counted as they come (`dualmatch.encode.temporal`), since only computing them tells.
+    """
+    dated = (graph.begin != UNKNOWN) | (graph.end != UNKNOWN)
+    times = np.stack([graph.begin[dated], graph.end[dated]], axis=1).astype(np.int64)
+    interval = np.unique(times, axis=0, return_inverse=True)[1].ravel() if len(times) else np.zeros(0, np.int64)
+    size = int(interval.max(initial=-1)) + 1
+    entries = sum(len(np.unique(end[dated].astype(np.int64) * size + interval)) for end in (graph.head, graph.tail))
+    return 3.0 * 8.0 * entries
+
+
+def _training_bytes(entities: int, config: Config) -> float:
+    """Numbers that the encoder holds for each entity when a step of training turns back.
+
+    The vectors, their gradients and the optimiser's squares; in each aspect the input of every layer, what it sums and
+    gives, all layers side by side, and the gate over them; at the end all aspects side by side, as they are, with
+    dropout, and their gradient.
+    """
+    layers = _DEPTH + 1
+    aspect = 1 + 2 * _DEPTH + 2 * layers
+    vectors = 3 + (2 + config.time_aspect) * aspect + 3 * 2 * layers
+    return 4.0 * config.dimension * vectors * entities
 
 
 def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config) -> None:

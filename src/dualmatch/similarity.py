@@ -32,9 +32,14 @@ class Similarity(Protocol):
         ...
 
 
-def row_blocks(shape: tuple[int, int], block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Cut the rows of a matrix into slices of at most `block_bytes` of float32 (one row at least)."""
-    height = max(1, block_bytes // (4 * max(1, shape[1])))
+def block_bytes(memory_limit: int) -> int:
+    """How large a block may be: a sixteenth of the limit, since computing it takes more, and 64 MiB at most."""
+    return min(BLOCK_BYTES, memory_limit // 16)
+
+
+def row_blocks(shape: tuple[int, int], size: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Cut the rows of a matrix into slices of at most `size` bytes of float32 (one row at least)."""
+    height = max(1, size // (4 * max(1, shape[1])))
     for start in range(0, shape[0], height):
         yield slice(start, min(start + height, shape[0]))
 
@@ -117,7 +122,7 @@ def hold(similarity: Similarity, memory_limit: int) -> Similarity:
     if 4 * n_source * n_target > memory_limit:
         return similarity
     values = np.empty((n_source, n_target), dtype=np.float32)
-    for block in row_blocks(similarity.shape):
+    for block in row_blocks(similarity.shape, block_bytes(memory_limit)):
         values[block] = similarity.rows(np.arange(block.start, block.stop))
     return HeldSimilarity(values)
 

@@ -193,7 +193,7 @@ def test_a_reader_that_goes_away_is_no_traceback(small_world: Path, tmp_path: Pa
         [sys.executable, "-m", "dualmatch", *call], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
     )
     os.close(writing)
-    assert (ran.returncode, ran.stderr) == (1, "")
+    assert (ran.returncode, ran.stderr) == (141, "")
 
 
 def test_weights_are_given_with_commas(small_world: Path, tmp_path: Path) -> None:

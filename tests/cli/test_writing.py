@@ -114,26 +114,6 @@ def test_a_run_file_does_the_run_again(here: Path) -> None:
     assert "on_error" not in third
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "colour = 1\nhop = 2\n",
-            "run.toml: there is no option colour; see dualmatch align --help\nrun.toml: there is no",
-        ),
-        ("hops = 'two'\n", "option hops: input should be a valid integer (given: 'two')"),
-        ("[source]\ncolour = 1\n", "run.toml: [source] option colour: unexpected keyword argument"),
-        ("[source]\non_error = 'maybe'\n", "run.toml: [source] option on_error: "),
-        ("source = 3\n", "run.toml: [source] option"),
-        ("hops = \n", "run.toml: is no TOML (Invalid value (at line 1, column 8)); mend it"),
-    ],
-)
-def test_a_run_file_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:
-    (here / "run.toml").write_text(text)
-    call = ["align", "club.csv", "town.json.gz", "-o", "links.tsv", "--config", "run.toml"]
-    assert words in refused(call, capsys, here)
-
-
 def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     align_sample("-o", "links.tsv", "--json", "-")
     report = json.loads(capsys.readouterr().out)
@@ -143,7 +123,15 @@ def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) 
     call = ["merge", "club.csv", "town.json.gz", *COLUMNS, "--links", "links.tsv", "-o", "merged.csv", "--json", "-"]
     main(call)
     report = json.loads(capsys.readouterr().out)
-    assert report == {"facts": 640, "entities": 160 - len(pairs), "shared_entities": len(pairs), "shared_facts": 0}
+    assert report == {
+        "facts": 640,
+        "entities": 160 - len(pairs),
+        "shared_entities": len(pairs),
+        "shared_facts": 0,
+        "files": ["merged.csv"],
+        "notes": [],
+        "rejected": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -173,3 +161,10 @@ def test_completion_comes_from_click(
         main([])
     assert caught.value.code == 0
     assert "_DUALMATCH_COMPLETE" in capsys.readouterr().out
+
+
+def test_no_relations_in_common_are_a_file_with_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("head,relation,tail,time\nAda,met,Charles,1833\nCharles,wrote,Book,1864\n")
+    main(["align", "a.csv", "a.csv", "-o", "links.tsv", "-q", "--relations", "relations.csv"])
+    assert (tmp_path / "relations.csv").read_text() == "source,target,direction,score,support\n"

@@ -1,11 +1,13 @@
 """The temporal channel against a dense twin of its recipe."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualmatch import TemporalGraph
-from dualmatch.encode.temporal import temporal_similarity
+from dualmatch import InputError, TemporalGraph
+from dualmatch.encode import temporal
+from dualmatch.encode.temporal import temporal_features, temporal_similarity
 from dualmatch.graph.matrices import propagation_matrices, shared_intervals, time_adjacency, time_counts
 from dualmatch.simulate import World, simulate
 
@@ -53,3 +55,39 @@ def test_a_larger_world_equals_the_twin_with_part_of_the_columns_dense() -> None
     for memory_limit in (0, 300 * 2 * 4 * 2 * 100, 2**30):
         similarity = temporal_similarity(pair.source, pair.target, memory_limit=memory_limit)
         np.testing.assert_allclose(similarity.rows(np.arange(300)), expected, rtol=1e-3, atol=1e-5)
+
+
+def test_features_keep_within_their_room_or_are_refused() -> None:
+    pair = simulate(World(entities=300, mean_facts=6, seed=1))
+    free = temporal_similarity(pair.source, pair.target, memory_limit=0)
+    needed = 0
+
+    def count(n_bytes: int) -> None:
+        nonlocal needed
+        needed += n_bytes
+
+    intervals = shared_intervals(pair.source, pair.target)
+    for graph, interval, matrix in zip(
+        (pair.source, pair.target),
+        (intervals.source, intervals.target),
+        propagation_matrices(pair.source, pair.target),
+        strict=True,
+    ):
+        adjacency = time_adjacency(time_counts(graph, interval, intervals.count))
+        features = temporal_features(adjacency, matrix, 2, 0, take=count)
+        assert sum(part.data.nbytes + part.indices.nbytes for part in features) <= needed
+    fits = temporal_similarity(pair.source, pair.target, memory_limit=0, room=needed)
+    rows = np.arange(len(pair.source.entities))
+    np.testing.assert_array_equal(fits.rows(rows), free.rows(rows))
+    for room in (needed - 1, needed // 2, 1000):
+        with pytest.raises(InputError, match=r"the temporal features of these graphs take more than .* MiB, a third"):
+            temporal_similarity(pair.source, pair.target, memory_limit=0, room=room)
+
+
+def test_products_in_slices_are_the_whole_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = simulate(World(entities=120, mean_facts=6, seed=2))
+    whole = temporal_similarity(pair.source, pair.target, memory_limit=0).rows(np.arange(50))
+    monkeypatch.setattr(temporal, "_ENTRIES_AT_ONCE", 7)
+    np.testing.assert_allclose(
+        temporal_similarity(pair.source, pair.target, memory_limit=0).rows(np.arange(50)), whole, atol=1e-6
+    )

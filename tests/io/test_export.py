@@ -23,6 +23,11 @@ ROWS = [
     ('Charles "B", jr.', "Q46633", 1.0, "seed"),
     ("Nobody", None, None, "evidence"),
 ]
+ODD = [
+    ("é\tü\nx", "Q 4/ü", 0.0, "evidence"),
+    ("#hash", "NA", 0.5, "evidence"),
+    ("http://example.org/a/b?c=d#e", "Q:5", 0.5, "seed"),
+]
 WIKIDATA = Naming({"wd": "http://www.wikidata.org/entity/", "ex": "http://example.org/"}, "ex", "wd")
 SCHEMA = {"source": pl.String, "target": pl.String, "confidence": pl.Float64, "method": pl.String}
 
@@ -86,17 +91,30 @@ def test_sssom(tmp_path: Path) -> None:
     assert rows[4][:2] == ["ex:Bo", ""]
 
 
-def test_sssom_is_valid(tmp_path: Path) -> None:
-    """sssom-py is an extra of its own: it pulls a hundred packages."""
+@pytest.mark.filterwarnings("ignore::Warning")  # those of sssom-py's own code
+@pytest.mark.parametrize("rows", [ROWS, ROWS[2:], [*ROWS, *ODD]], ids=["links", "no match", "odd names"])
+def test_sssom_is_valid(tmp_path: Path, rows: list[tuple[object, ...]]) -> None:
+    """sssom-py is an extra of its own, it pulls a hundred packages: ``make test-sssom``."""
     pytest.importorskip("sssom")
     from sssom.parsers import parse_sssom_table
     from sssom.validators import validate
 
     path = tmp_path / "links.sssom.tsv"
-    export_links(ROWS, path, naming=WIKIDATA)
+    export_links(rows, path, naming=WIKIDATA)
     mappings = parse_sssom_table(str(path))
     assert [problem for report in validate(mappings).values() for problem in report.results] == []
-    assert list(mappings.df["object_id"]) == ["wd:Q7259", "wd:Q46633", "sssom:NoTermFound"]
+    iris = {"ex": "http://example.org/", "wd": "http://www.wikidata.org/entity/", "sssom": "https://w3id.org/sssom/"}
+    read = {
+        tuple(iris[curie.split(":")[0]] + curie.split(":", 1)[1] for curie in pair)
+        for pair in zip(mappings.df["subject_id"], mappings.df["object_id"], strict=True)
+    }
+    assert read == {
+        (
+            WIKIDATA.iri(source, "source"),
+            f"{iris['sssom']}NoTermFound" if target is None else WIKIDATA.iri(target, "target"),
+        )
+        for source, target, *_ in rows
+    }
 
 
 def test_an_iri_no_prefix_covers_is_told_with_one_that_would(tmp_path: Path) -> None:

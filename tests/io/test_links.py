@@ -92,34 +92,6 @@ def test_links_come_back_from_every_format(tmp_path: Path, extension: str) -> No
     assert method_of(path) == "temporal"
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.csv", "source,target\na,b\n"),
-        ("a.csv", 'source,target,confidence\n"a,b,1\n'),
-        ("a.parquet", "no Parquet"),
-        ("a.jsonl", '{"source": "a"}\n'),
-        ("a.jsonl", '{"source": 1, "target": null, "confidence": 1}\n'),
-        ("a.jsonl", "[]\n"),
-        ("a.nt", "nonsense\n"),
-        ("a.sssom.tsv", "subject_id\tobject_id\nex:a\tex:b\n"),
-        ("a.sssom.tsv", "a\tb\nc\td\n"),
-    ],
-)
-def test_other_formats_that_hold_no_links_are_told(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    with pytest.raises(InputError, match=f"{name}: cannot be read as links in"):
-        read_links(path)
-
-
-def test_a_wrong_row_is_told_in_other_formats_too(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("source,target,confidence\na,b,1\na,c,2\n")
-    with pytest.raises(InputError, match=r"a\.csv:3: '2' is no confidence"):
-        read_links(path)
-
-
 def test_runners_up_and_reasons_where_a_format_holds_them(tmp_path: Path) -> None:
     alignment = align(*lives(), method="evidence")
     for name in ("a.parquet", "a.jsonl", "a.csv", "a.sssom.tsv"):

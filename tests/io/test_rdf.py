@@ -211,3 +211,21 @@ def test_a_fact_whose_time_is_wrong_is_left_out_whole(tmp_path: Path) -> None:
 def test_two_runs_agree(tmp_path: Path) -> None:
     turtle = PREFIXES + ":a :r [ :is :b ], [ :is :c ] ."
     assert graph_of(tmp_path, turtle) == graph_of(tmp_path, turtle)
+
+
+def test_wrong_times_come_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    reifies = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>"
+    facts = [
+        f"_:{name} {reifies} <<( <http://e/{name}> <http://e/r> <http://e/b> )>> .\n"
+        f'_:{name} <http://e/begin> "{name}?" .\n'
+        for name in "zyxwvutsr"
+    ]
+    path.write_text("".join(facts))
+    with pytest.raises(InputError) as caught:
+        read_graph(path)
+    said = str(caught.value).splitlines()
+    assert [line.removeprefix(f"{path}:").split(" ")[:2] for line in said[:5]] == [
+        ["2:", "'z?'"], ["4:", "'y?'"], ["6:", "'x?'"], ["8:", "'w?'"], ["10:", "'v?'"]
+    ]  # fmt: skip
+    assert said[5].startswith("… and 4 more problems")

@@ -102,3 +102,15 @@ def test_a_recipe_comes_back_from_plain_data(tmp_path: Path, monkeypatch: pytest
     assert recipe.files == (Path("a"), Path("c"), Path("b"), Path("names.tsv"))
     with pytest.raises(ValueError, match="colour"):
         ReadOptions.from_dict({"colour": "red"})
+
+
+def test_a_folder_of_neither_layout_is_told_with_what_lies_in_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds neither triples_1 and triples_2 \(a benchmark folder\).*but nothing;"):
+        Recipe((tmp_path,), PLAIN).read()
+    for number in range(7):
+        (tmp_path / f"f{number}.csv").write_text("")
+    with pytest.raises(InputError, match=r"but f0\.csv, f1\.csv, f2\.csv, f3\.csv, f4\.csv and 2 more; give the two"):
+        Recipe((tmp_path,), PLAIN).read()
+    (tmp_path / "rel_triples_2").write_text("a\tr\tb\n")
+    with pytest.raises(InputError, match="triples_1: no such file; check the path and the folder's layout"):
+        Recipe((tmp_path,), PLAIN).read()

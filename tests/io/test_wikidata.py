@@ -101,16 +101,19 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", ":2: no JSON (JSONDecodeError"),
-        ("\udcff", ":2: no JSON (UnicodeDecodeError"),
-        ("3", ":2: no Wikidata entity (TypeError"),
-        ('{"claims": {}}', ":2: no Wikidata entity (KeyError: 'id')"),
-        ('{"id": 3}', ":2: no Wikidata entity (TypeError: text is missing where 3 stands)"),
-        ('{"id": "Q1", "claims": {"P1": [{}]}}', ":2: no Wikidata entity (KeyError: 'mainsnak')"),
-        ("[" * 100_000, ":2: no Wikidata entity (RecursionError"),
+        ("{", ":2: no JSON from character 2 on; each line is an entity of its own, whole"),
+        ("\udcff", ":2: not UTF-8 text; convert the file to UTF-8"),
+        ("3", ":2: no Wikidata entity: a list, a number or a text where an object {…} belongs"),
+        ('{"claims": {}}', ":2: no Wikidata entity: 'id' is missing"),
+        ('{"id": 3}', ":2: no Wikidata entity: text is missing where 3 stands"),
+        (
+            '{"id": "Q1", "claims": {"P1": [{}]}}',
+            ":2: no Wikidata entity: statement 1 of P1 of Q1: 'mainsnak' is missing",
+        ),
+        ("[" * 100_000, ":2: no Wikidata entity: brackets within brackets without end"),
         (
             json.dumps({"id": "Q1", "claims": {"P1": [statement(entity_value("Q2"), P580=[time_value("soon", 9)])]}}),
-            ":2: no Wikidata entity (ValueError: 'soon' is no date",
+            ":2: no Wikidata entity: statement 1 of P1 of Q1: 'soon' is no date",
         ),
         (
             json.dumps(

@@ -13,17 +13,16 @@ from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, given, json_option, model_options, out_option, talk_options
 from dualmatch.cli.process import prepare_process
-from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.reading import Asked, graphs_argument, reading_options, said_of, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.cli.writing import naming_options
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.errors import InputError
-from dualmatch.explain import reasons
+from dualmatch.explain import reasons as reasons_of
 from dualmatch.grounds import no_evidence
 from dualmatch.inputs import check_labels
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.export import LINK_FORMATS
-from dualmatch.io.naming import Naming
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.relations import no_relations
 from dualmatch.io.run_file import RunFile, read_run_file
@@ -42,14 +41,16 @@ _PATH = click.Path(path_type=Path)
     "--output-format", type=click.Choice([*LINK_FORMATS]), help="Format of the links.  [default: by the output's name]"
 )
 @naming_options
-@click.option("--seeds", "seeds_path", type=_PATH, help="Known pairs: two columns of ids or names.")
+@click.option("--seeds", type=_PATH, help="Known pairs: two columns of ids or names.")
 @click.option(
     "--checkpoint",
     type=_PATH,
     help="Keep the state of training in this file after every epoch; where it exists, training goes on from it.",
 )
 @click.option(
-    "--reasons", "with_reasons", is_flag=True, help="Add a column with the top three reasons of each link, in words."
+    "--reasons/--no-reasons",
+    default=None,
+    help="Add a column with the top three reasons of each link, in words.  [default: no]",
 )
 @click.option(
     "--relations",
@@ -71,9 +72,10 @@ _PATH = click.Path(path_type=Path)
     "twice: the source's, then the target's.",
 )
 @click.option(
-    "--use-labels",
-    is_flag=True,
-    help="Look at the labels and literals of RDF, Wikidata and OpenEA files besides the facts (method evidence).",
+    "--use-labels/--no-use-labels",
+    default=None,
+    help="Look at the labels and literals of RDF, Wikidata and OpenEA files besides the facts (method evidence).  "
+    "[default: no]",
 )
 @side_options
 @reading_options
@@ -85,14 +87,14 @@ def align_command(
     paths: tuple[Path, ...],
     output: Path,
     output_format: str | None,
-    naming: Naming,
-    seeds_path: Path | None,
+    naming: dict[str, Any],
+    seeds: Path | None,
     checkpoint: Path | None,
-    with_reasons: bool,
+    reasons: bool | None,
     relations_path: Path | None,
     config_path: Path | None,
     labels: tuple[Path, ...],
-    use_labels: bool,
+    use_labels: bool | None,
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
@@ -120,8 +122,10 @@ def align_command(
     """
     run_file = RunFile() if config_path is None else read_run_file(config_path)
     config = Config.checked(**{**run_file.options, **given(options)})
+    asked_for = {"seeds": seeds, "reasons": reasons, "output_format": output_format, **naming}
+    call = run_file.call.over(given(asked_for))
     has_evidence = config.method in EXPLAINED
-    if with_reasons and not has_evidence:
+    if call.reasons and not has_evidence:
         raise InputError(f"--reasons: {no_evidence(config.method)}")
     if relations_path is not None and not has_evidence:
         raise InputError(no_relations(config.method))
@@ -130,8 +134,8 @@ def align_command(
     recipe = asked.recipe(paths, source, target)
     check_labels(any(each.literals or each.labels for each in recipe.options), config.method)
     explained = has_evidence and not recipe.uses_standard_input
-    outputs = Outputs(output, relations_path, explained, output_format, naming)
-    inputs = (*recipe.files, seeds_path, checkpoint, config_path)
+    outputs = Outputs(output, relations_path, explained, call)
+    inputs = (*recipe.files, call.seeds, checkpoint, config_path)
     outputs.check(inputs, force)
     check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
@@ -139,19 +143,19 @@ def align_command(
         if progress is not None:
             progress("read", 0, 0, "")
         sides = asked.read(recipe)
+        outputs.check_names(sides.source, sides.target)
         hashes = input_hashes(recipe) if explained else {}
-        seeds = None if seeds_path is None else sides.read_pairs(seeds_path)
         alignment = align(
             sides.source,
             sides.target,
-            seeds,
+            None if call.seeds is None else sides.read_pairs(call.seeds),
             literals=sides.literals,
             progress=progress,
             checkpoint=checkpoint,
             config=config,
         )
-        outputs.write(alignment, reasons(alignment) if with_reasons else None, recipe, hashes)
-    json_output.write(_summary(alignment, outputs))
+        outputs.write(alignment, reasons_of(alignment) if call.reasons else None, recipe, hashes)
+    json_output.write({**_summary(alignment, outputs), **said_of(sides.notes, sides.rejections)})
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
         _summarise(alignment, outputs)
 

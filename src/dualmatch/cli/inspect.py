@@ -15,7 +15,7 @@ from rich.table import Table
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option, talk_options
-from dualmatch.cli.reading import Asked, reading_options, side_options
+from dualmatch.cli.reading import Asked, reading_options, said_of, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.config import Config, Method
 from dualmatch.cost import Estimate, estimate, quick_unit_seconds
@@ -67,8 +67,10 @@ def inspect_command(
             "graphs": [asdict(inspection) for inspection in inspections],
             "overlap": None if overlap is None else asdict(overlap),
             "estimates": [asdict(each) for each in estimates],
-            "notes": [note for reading in readings for note in reading.notes],
-            "rejected": sum(reading.rejections.total for reading in readings),
+            **said_of(
+                [note for reading in readings for note in reading.notes],
+                *(reading.rejections for reading in readings),
+            ),
         }
     )
     if quiet or json_output.to_stdout:

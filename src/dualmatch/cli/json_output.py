@@ -38,7 +38,7 @@ class JsonOutput:
         return cls(path == "-", file)
 
     def write(self, report: dict[str, Any]) -> None:
-        text = json.dumps(report, indent=1) + "\n"
+        text = json.dumps(report, indent=1, allow_nan=False) + "\n"
         if self.to_stdout:
             click.echo(text, nl=False)
         elif self.file is not None:

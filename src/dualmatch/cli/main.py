@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
 
 import click
 
@@ -20,9 +24,36 @@ from dualmatch.version import __version__
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
+EXIT_NO_READER = 141  # 128 + SIGPIPE, as a shell has it for other tools
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _NoReaderError(Exception):
+    """Whoever read standard output has gone; no OSError, of which click would make an exit code of its own."""
+
+
+class _Verbs(click.Group):
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _broken_pipe_told():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _broken_pipe_told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _broken_pipe_told() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise _NoReaderError from None
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # rich has made an exit code of it already
+            raise _NoReaderError from None
+        raise
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="dualmatch")
 @click.option("-v", "--verbose", count=True, help="Tell more on standard error; twice: everything.")
 def cli(verbose: int) -> None:
@@ -38,7 +69,8 @@ def cli(verbose: int) -> None:
       dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
 
-    Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted.
+    Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted; 141 whoever
+    read standard output has gone.
     """
     console.set_up_logging(verbose)
 
@@ -60,15 +92,25 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a user's mistake ends in words and exit code 2, never in a traceback."""
     try:
         cli.main(args=arguments, prog_name="dualmatch", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USER_ERROR)
     except DualMatchError as error:
         console.err.print(f"dualmatch: {error}", markup=False, soft_wrap=True)
         sys.exit(EXIT_USER_ERROR)
+    except (_NoReaderError, BrokenPipeError):
+        _end_without_reader()
     except OSError as error:
         console.err.print(f"dualmatch: {error}", markup=False, soft_wrap=True)
         sys.exit(EXIT_USER_ERROR)
     except (KeyboardInterrupt, click.Abort):
         console.err.print("dualmatch: interrupted; nothing half-written is left")
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _end_without_reader() -> NoReturn:
+    """End as other tools do when nobody reads on: ``dualmatch … -o - | head`` is no mistake."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+    sys.exit(EXIT_NO_READER)

@@ -10,12 +10,12 @@ import click
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option, out_option, talk_options
-from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.reading import Asked, graphs_argument, reading_options, said_of, side_options
 from dualmatch.cli.writing import naming_options
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.links import read_links
-from dualmatch.io.naming import Naming
-from dualmatch.io.tables_out import TABLE_EXTENSIONS, format_by_name, write_table
+from dualmatch.io.run_file import CallOptions
+from dualmatch.io.tables_out import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.merge import merge
 
 
@@ -60,7 +60,7 @@ def merge_command(
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
-    naming: Naming,
+    naming: dict[str, Any],
     json_path: str | None,
     force: bool,
     quiet: bool,
@@ -81,18 +81,22 @@ def merge_command(
     check_outputs(outputs, inputs, force)
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, *outputs))
     sides = asked.read(recipe)
-    pairs, confidence = read_links(links_path, naming)
+    pairs, confidence = read_links(links_path, CallOptions().over(naming).naming)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
     merged = merge(sides.source, sides.target, sure, keep)
-    write_table(merged.facts, output)
-    if entities is not None:
-        write_table(merged.entities, entities)
+    tables = [(merged.facts, output), *([] if entities is None else [(merged.entities, entities)])]
+    for table, path in tables:
+        check_table(table, path)
+    for table, path in tables:
+        write_table(table, path)
     shared = int((merged.facts["said_by"] == "both").sum())
     report = {
         "facts": merged.facts.height,
         "entities": merged.entities.height,
         "shared_entities": len(sure),
         "shared_facts": shared,
+        "files": [str(path) for path in (output, entities) if path is not None and path != STANDARD_OUTPUT],
+        **said_of(sides.notes, sides.rejections),
     }
     json_output.write(report)
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:

@@ -12,7 +12,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import Command, given
-from dualmatch.errors import InputError
+from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.io.atomic import STANDARD_OUTPUT
 from dualmatch.io.columns import parse_columns
 from dualmatch.io.formats import FORMATS
@@ -112,9 +112,9 @@ class Asked:
         """What the call says over what a run file says."""
         return replace(self, base=base)
 
-    def with_labels(self, files: Sequence[Path], in_files: bool) -> Asked:
-        """With files of labels, and whether literals of the graphs' own files count."""
-        both = {"literals": True} if in_files else {}
+    def with_labels(self, files: Sequence[Path], in_files: bool | None) -> Asked:
+        """With files of labels, and whether literals of the graphs' own files count; None where nothing is said."""
+        both = given({"literals": in_files})
         source, target = a_side(files, "--labels")
         labels = given({"labels": source}), given({"labels": target})
         return replace(self, given=({**self.given[0], **labels[0], **both}, {**self.given[1], **labels[1], **both}))
@@ -132,13 +132,20 @@ class Asked:
         """Say what was guessed, and write what was left out."""
         for note in notes:
             console.note(note)
-        if rejections.total and self.rejected is not None:
+        if not rejections.total:
+            return
+        for rejected in rejections.in_order()[:SHOWN_PROBLEMS]:
+            console.note(f"left out: {rejected}")
+        if self.rejected is None:
+            console.note(f"{rejections.total:,} lines were left out; --rejected FILE keeps them, with the reasons")
+        else:
             rejections.write(self.rejected)
-            console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}")
+            console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}, with the reasons")
 
     def with_rejected_beside(self, output: Path) -> Asked:
         """Where nothing else is said, lines that are left out go beside the output, if it is a file."""
-        if self.rejected is not None or output == STANDARD_OUTPUT or self.options[0].on_error != "skip":
+        skips = any(options.on_error == "skip" for options in self.options)
+        if self.rejected is not None or output == STANDARD_OUTPUT or not skips:
             return self
         return replace(self, rejected=output.with_name(f"{output.name}.rejected.tsv"))
 
@@ -175,6 +182,11 @@ def reading_options(command: Command) -> Command:
     for option in reversed(_reading_options):
         with_asked = option(with_asked)
     return with_asked
+
+
+def said_of(notes: Sequence[str], *rejections: Rejections) -> dict[str, Any]:
+    """What reading has to say, for JSON."""
+    return {"notes": [*notes], "rejected": sum(each.total for each in rejections)}
 
 
 def a_side(given: Sequence[Any], option: str) -> tuple[Any, Any]:

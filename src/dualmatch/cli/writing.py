@@ -8,21 +8,23 @@ from typing import Any
 
 import click
 
-from dualmatch.cli.options import Command
-from dualmatch.io.naming import Naming, parse_prefixes
+from dualmatch.cli.options import Command, given
+from dualmatch.io.naming import parse_prefixes
 
 
 def naming_options(command: Command) -> Command:
-    """Add the options; the command gets them as one argument, ``naming``."""
+    """Add the options; the command gets those that the call gives as one argument, ``naming``."""
 
     @functools.wraps(command)
-    def with_naming(prefixes: Sequence[str], source_prefix: str, target_prefix: str, **others: Any) -> Any:
-        return command(naming=Naming(parse_prefixes(prefixes), source_prefix, target_prefix), **others)
+    def with_naming(
+        prefixes: Sequence[str], source_prefix: str | None, target_prefix: str | None, **others: Any
+    ) -> Any:
+        naming = {"prefix": parse_prefixes(prefixes), "source_prefix": source_prefix, "target_prefix": target_prefix}
+        return command(naming=given(naming), **others)
 
     for side in ("target", "source"):
         with_naming = click.option(
             f"--{side}-prefix",
-            default=side,
             metavar="NAME",
             help=f"Prefix of {side} names that are no IRIs, in SSSOM and sameAs.  [default: urn:dualmatch:{side}:]",
         )(with_naming)

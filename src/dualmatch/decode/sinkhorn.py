@@ -13,7 +13,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.similarity import Dense, RestrictedSimilarity, Rows, Similarity, row_blocks
+from dualmatch.similarity import Dense, RestrictedSimilarity, Rows, Similarity, block_bytes, row_blocks
 
 EPSILON: Final = 1e-6
 # Small enough for both products with a block to find it in the processor's cache.
@@ -43,7 +43,7 @@ class Kernel:
         return self.similarity.shape
 
     def blocks(self) -> Iterator[tuple[slice, Dense]]:
-        for block in row_blocks(self.shape, _PASS_BYTES if self.kept is not None else 16 * _PASS_BYTES):
+        for block in row_blocks(self.shape, _PASS_BYTES if self.kept is not None else block_bytes(self.memory_limit)):
             yield block, self.rows(block)
 
     def rows(self, block: slice) -> Dense:
@@ -67,7 +67,7 @@ def kernel_of(similarity: Similarity, sharpness: float, memory_limit: int, room:
     kept = room
     if kept is None and 4 * n_source * n_target <= memory_limit:
         kept = np.empty((n_source, n_target), dtype=np.float32)
-    for block in row_blocks(similarity.shape):
+    for block in row_blocks(similarity.shape, block_bytes(memory_limit)):
         values = similarity.rows(np.arange(block.start, block.stop))
         shift[block] = values.max(axis=1)
         if kept is not None:

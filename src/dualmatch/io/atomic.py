@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -57,7 +58,9 @@ def _place(path: Path) -> object:
 def open_output(path: Path) -> Iterator[BinaryIO]:
     """A file that is there whole or not at all, or standard output."""
     if path == STANDARD_OUTPUT:
-        yield sys.stdout.buffer
+        held = io.BytesIO()  # polars does not say that it was a pipe which broke, Python does
+        yield held
+        sys.stdout.buffer.write(held.getbuffer())
         sys.stdout.buffer.flush()
         return
     with replacing(path) as temporary, temporary.open("wb") as file:

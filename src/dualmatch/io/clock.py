@@ -24,6 +24,13 @@ WRONG: Final = UNKNOWN + 1
 _PLAIN_DAY: Final = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?$"
 )
+_LOOKS_LIKE: Final = {
+    r"-?\d{9,10}(\.\d+)?": "seconds since 1970, add --time-format epoch",
+    r"-?\d{12,13}(\.\d+)?": "milliseconds since 1970, add --time-format epoch-ms",
+    r"\d{8}": "a day without hyphens, add --time-format %Y%m%d",
+    r"\d{1,2}\.\d{1,2}\.\d{4}": "day, month and year, add --time-format %d.%m.%Y",
+    r"\d{1,2}/\d{1,2}/\d{4}": "day, month and year, add --time-format %d/%m/%Y, or %m/%d/%Y",
+}
 _DIRECTIVES: Final = re.compile(r"%[-_0^#]?([a-zA-Z%])")
 _DATE_PARTS: Final = {"year": set("YyGcxDFs"), "month": set("mbBjUWVcxDFs"), "day": set("djuwaAcxDFs")}
 
@@ -64,7 +71,7 @@ class Clock:
         try:
             self._read(text)
         except ValueError as error:
-            return str(error)
+            return str(error) + (_hint(text.strip()) if self._is_calendar else "")
         return ""
 
     def _codes_one_by_one(self, texts: pl.Series) -> Codes:
@@ -79,6 +86,14 @@ class Clock:
                 code = WRONG
             self._known[text] = code
         return code
+
+
+def _hint(text: str) -> str:
+    """Which time format a text that is no ISO date looks like."""
+    for pattern, words in _LOOKS_LIKE.items():
+        if re.fullmatch(pattern, text, re.ASCII):
+            return f"; if it is {words}"
+    return ""
 
 
 def _plain_days(texts: pl.Series) -> Codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -86,7 +86,7 @@ def table_shape(header: Sequence[str], asked: Mapping[str, str] | None, where: s
         return _by_number(header, asked, where)
     names = [name.strip() for name in header]
     places = {role: _place(name, names, where) for role, name in asked.items()}
-    guessed = _guess(names, places)
+    guessed = _guess(names, places, where)
     missing = [role for role in NAMES if role not in {**places, **guessed}]
     if missing:
         raise InputError(
@@ -94,27 +94,56 @@ def table_shape(header: Sequence[str], asked: Mapping[str, str] | None, where: s
             "say so with --columns head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME "
             "(numbers from 1 where the file has no header)"
         )
-    note = ", ".join(f"{role} is {names[place]!r}" for role, place in guessed.items())
     everything = {**places, **guessed}
+    note = ", ".join(
+        f"{role} is {names[place]!r}{_or_else(role, names, everything)}" for role, place in guessed.items()
+    )
     ordered: dict[str, int] = {role: everything[role] for role in ROLES if role in everything}
     return TableShape(ordered, True, len(header), note and f"{where}: guessed that {note}")
 
 
-def _guess(names: Sequence[str], taken: Mapping[str, int]) -> dict[str, int]:
+def _guess(names: Sequence[str], taken: Mapping[str, int], where: str) -> dict[str, int]:
     """Roles nobody asked for, by usual names; begin and end before a point in time."""
-    plain = [re.sub(r"[\W_]", "", name.lower()) for name in names]
     guessed: dict[str, int] = {}
     for role in ROLES:
         timed = {*taken, *guessed}
         if role in taken or (role == POINT and timed & {*INTERVAL}) or (role in INTERVAL and POINT in taken):
             continue
-        used = {*taken.values(), *guessed.values()}
-        for usual in _USUAL_NAMES[role].split():
-            free = [place for place, name in enumerate(plain) if name == usual and place not in used]
-            if free:
-                guessed[role] = free[0]
-                break
+        free = _candidates(role, names, {*taken.values(), *guessed.values()})
+        if not free:
+            continue
+        same = [place for place in free if _plain(names[place]) == _plain(names[free[0]])]
+        if len(same) > 1:
+            raise InputError(
+                f"{where}: columns {_listed([names[place] for place in same])} could each be the {role}; "
+                f"say which with --columns {role}=NAME"
+                + (", and give each its own name" if len({names[place] for place in same}) < len(same) else "")
+            )
+        guessed[role] = free[0]
     return guessed
+
+
+def _or_else(role: str, names: Sequence[str], places: Mapping[str, int]) -> str:
+    """What else a guessed role could have been, and how to say so."""
+    others = _candidates(role, names, {*places.values()})
+    if not others:
+        return ""
+    return f" (not {_listed([names[place] for place in others])}: to change that, --columns {role}=NAME)"
+
+
+def _candidates(role: str, names: Sequence[str], used: Collection[int]) -> list[int]:
+    """Columns that may be the role, by usual names, the likeliest first."""
+    plain = [_plain(name) for name in names]
+    return [
+        place
+        for usual in _USUAL_NAMES[role].split()
+        for place, name in enumerate(plain)
+        if name == usual and place not in used
+    ]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def _by_number(header: Sequence[str], asked: Mapping[str, str], where: str) -> TableShape:
@@ -134,7 +163,9 @@ def _place(name: str, names: Sequence[str], where: str) -> int:
         return found[0]
     if found:
         raise InputError(f"{where}: {len(found)} columns are called {name!r}; give each its own name")
-    raise InputError(f"{where}: no column {name!r}; the columns are {_listed(names)}")
+    raise InputError(
+        f"{where}: no column {name!r}; the columns are {_listed(names)} (--columns given once holds for both sides)"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

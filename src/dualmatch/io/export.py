@@ -10,7 +10,8 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from dualmatch.alignment import Alignment
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, OutputError
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.atomic import open_output
 from dualmatch.io.link_table import check_links, link_table
 from dualmatch.io.naming import Naming
@@ -57,6 +58,36 @@ def write_links(table: pl.DataFrame, path: Path, format: str | None = None, nami
     check_table(table, path, format)
     with open_output(path) as file:
         LINK_FORMATS[format](table, file, naming or Naming())
+
+
+def check_names(
+    source: TemporalGraph,
+    target: TemporalGraph,
+    path: Path,
+    format: str | None = None,
+    naming: Naming | None = None,
+    reasons: bool = False,
+) -> None:
+    """Refuse, before any work is done, graphs with a name that links in this format could not hold.
+
+    Parameters
+    ----------
+    reasons:
+        Whether reasons will be written too: they name relations.
+
+    Raises
+    ------
+    OutputError
+        Whether or not the entity would be linked in the end.
+    """
+    format = link_format(path, format)
+    if "" in target.entities:
+        raise OutputError(f"{target.name}: an entity has an empty name, which links would take for no match; name it")
+    for graph in (source, target):
+        names = (*graph.entities, *(graph.relations if reasons else ()))
+        check_table(pl.DataFrame({"name": pl.Series(names, dtype=pl.String)}), path, format)
+    if format == "sssom":
+        (naming or Naming()).check_curies((*source.entities, *target.entities))
 
 
 def link_format(path: Path, asked: str | None = None) -> str:

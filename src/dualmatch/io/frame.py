@@ -14,7 +14,7 @@ from dualmatch.io.columns import TableShape, table_shape
 from dualmatch.io.delimited import Note
 from dualmatch.io.facts import NAMES, Rows
 from dualmatch.io.lines import LINE
-from dualmatch.io.opening import STANDARD_INPUT, shown
+from dualmatch.io.opening import STANDARD_INPUT, is_packed, shown
 
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
@@ -33,7 +33,7 @@ def is_frame(given: object) -> TypeGuard[ArrowFrame]:
 def parquet_rows(file: BinaryIO, path: Path, columns: Mapping[str, str] | None, note: Note) -> Iterator[Rows]:
     """Rows of a Parquet file; only the columns of a fact are read."""
     # Parquet is read from its end: what cannot be searched is held in memory.
-    plain = path != STANDARD_INPUT and path.suffix.lower() not in (".gz", ".zst")
+    plain = path != STANDARD_INPUT and not is_packed(path)
     data: Any = path if plain else io.BytesIO(file.read())
     try:
         names = list(pl.read_parquet_schema(data))

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
+from dualmatch.io.opening import opened
 
 LINE = "line"
 LARGEST_ID: Final = 2**63 - 1
@@ -16,12 +17,8 @@ LARGEST_ID: Final = 2**63 - 1
 
 def read_lines(path: Path) -> pl.DataFrame:
     """The non-blank lines of a UTF-8 file: columns ``line`` (from 1) and ``text`` (without CR)."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the path and the folder's layout") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+    with opened(path, "check the path and the folder's layout") as file:
+        data = file.read()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

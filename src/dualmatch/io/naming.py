@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 from urllib.parse import quote, unquote
@@ -24,6 +25,7 @@ BUILT_IN: Final = {
 
 _IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://|[^/\s])[^\x00-\x20<>\"{}|^`\\]*\Z")
 _IRI_SCHEMES: Final = ("http:", "https:", "urn:", "file:", "ftp:", "tag:", "info:")
+_PROPOSED: Final = 3
 _PREFIX: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 
 
@@ -88,17 +90,44 @@ class Naming:
         """
         if not is_iri(name):
             return f"{self._prefix(side)}:{quote(name, safe='')}"
-        covering = [prefix for prefix, iri in self.prefixes.items() if name.startswith(iri) and len(name) > len(iri)]
+        covering = self._covering(name)
         if not covering:
-            start = re.match(r".*[/#:]", name)
-            raise OutputError(
-                f"{name}: no prefix covers this IRI; add, for example, --prefix ns={start[0] if start else name}"
-            )
+            raise OutputError(_uncovered([name]))
         prefix = max(covering, key=lambda each: len(self.prefixes[each]))
         return f"{prefix}:{name.removeprefix(self.prefixes[prefix])}"
 
+    def check_curies(self, names: Iterable[str]) -> None:
+        """Refuse names of which `curie` would refuse one, with a prefix for each beginning that has none.
+
+        Raises
+        ------
+        OutputError
+        """
+        uncovered = [name for name in names if is_iri(name) and not self._covering(name)]
+        if uncovered:
+            raise OutputError(_uncovered(uncovered))
+
+    def _covering(self, name: str) -> list[str]:
+        return [prefix for prefix, iri in self.prefixes.items() if name.startswith(iri) and len(name) > len(iri)]
+
     def _prefix(self, side: Side) -> str:
         return self.source_prefix if side == "source" else self.target_prefix
+
+
+def _uncovered(names: Sequence[str]) -> str:
+    """What to say of IRIs that no prefix covers: the first, and the prefixes that would cover the most of them."""
+    starts = Counter(_beginning(name) for name in names)
+    proposed = " ".join(
+        f"--prefix ns{number or ''}={start}" for number, (start, _) in enumerate(starts.most_common(_PROPOSED))
+    )
+    more = f" (and {len(starts) - _PROPOSED:,} more beginnings)" if len(starts) > _PROPOSED else ""
+    these = "this IRI" if len(names) == 1 else f"this and {len(names) - 1:,} more IRIs"
+    return f"{names[0]}: no prefix covers {these}; add, for example, {proposed}{more}"
+
+
+def _beginning(name: str) -> str:
+    start = re.match(r".*[/#:](?=.)", name)
+    return start[0] if start else name
 
 
 def is_iri(name: str) -> bool:

@@ -1,9 +1,10 @@
-"""Bytes of a file, whatever it is packed in: plain, ``.gz``, ``.zst`` or standard input, in blocks of whole lines."""
+"""Bytes of a file or of standard input, whatever they are packed in: plain, gzip or zstd, in blocks of whole lines."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -16,8 +17,11 @@ import zstandard
 from dualmatch.errors import InputError
 
 STANDARD_INPUT: Final = Path("-")
-PACKED: Final = (".gz", ".zst")
+PACKED: Final = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+"""How packed files end, and how their bytes begin: what is packed is told by its bytes, whatever it is called."""
 BLOCK_BYTES: Final = 1 << 26
+_NOT_READ: Final = {"bzip2": rb"BZh[1-9]1AY&SY", "xz": rb"\xfd7zXZ\x00", "zip": rb"PK\x03\x04"}
+_LONGEST: Final = 10
 
 
 def shown(path: Path) -> str:
@@ -35,20 +39,55 @@ def unpacked_name(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """A file for reading, unpacked on the fly; what goes wrong inside the block ends in an `InputError`."""
-    with _in_words(path):
+def opened(path: Path, where_missing: str = "check the path") -> Iterator[BinaryIO]:
+    """A file for reading, unpacked on the fly; what goes wrong inside the block ends in an `InputError`.
+
+    Parameters
+    ----------
+    where_missing:
+        What to do where there is no such file.
+    """
+    with _in_words(path, where_missing):
         if path == STANDARD_INPUT:
-            yield sys.stdin.buffer
+            yield _unpacked(_seen_ahead(sys.stdin.buffer), path)
             return
         with path.open("rb") as file:
-            if path.suffix.lower() == ".gz":
-                with gzip.open(file) as unpacked:
-                    yield unpacked  # type: ignore[misc]
-            elif path.suffix.lower() == ".zst":
-                yield io.BufferedReader(_ZstdFile(file), 1 << 20)
-            else:
-                yield file
+            yield _unpacked(file, path)
+
+
+def is_packed(path: Path) -> bool:
+    """Whether the bytes of a file are packed; False where there is no file."""
+    try:
+        with path.open("rb") as file:
+            return _packing(file.peek(_LONGEST)) is not None
+    except OSError:
+        return False
+
+
+def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
+    start = file.peek(_LONGEST)
+    packing, ending = _packing(start), path.suffix.lower()
+    if packing == ".gz":
+        return gzip.open(file)  # type: ignore[return-value]
+    if packing == ".zst" or (ending == ".zst" and start):
+        return io.BufferedReader(_ZstdFile(file), 1 << 20)
+    other = next((name for name, magic in _NOT_READ.items() if re.match(magic, start)), None)
+    if other is not None:
+        raise InputError(
+            f"{shown(path)}: is packed with {other}, which is not read; unpack it, or pack it as .gz or .zst"
+        )
+    if ending == ".gz" and start:
+        raise InputError(f"{shown(path)}: is not packed as its name says; leave the .gz out of it, or make it again")
+    return file
+
+
+def _seen_ahead(file: BinaryIO) -> io.BufferedReader:
+    """Standard input in a form whose first bytes can be looked at."""
+    return file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)  # type: ignore[arg-type]
+
+
+def _packing(start: bytes) -> str | None:
+    return next((ending for ending, magic in PACKED.items() if start.startswith(magic)), None)
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -68,12 +107,12 @@ def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 @contextmanager
-def _in_words(path: Path) -> Iterator[None]:
+def _in_words(path: Path, where_missing: str) -> Iterator[None]:
     broken = f"{shown(path)}: broken or cut off, it cannot be unpacked"
     try:
         yield
     except FileNotFoundError:
-        raise InputError(f"{shown(path)}: no such file; check the path") from None
+        raise InputError(f"{shown(path)}: no such file; {where_missing}") from None
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
         raise InputError(f"{broken} ({error}); fetch or make it again") from None
     except OSError as error:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
+
 from dualmatch.alignment import Alignment
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
-from dualmatch.io.export import link_format, write_alignment
-from dualmatch.io.naming import Naming
+from dualmatch.io.export import check_names, link_format, write_alignment
 from dualmatch.io.relations import relation_table
-from dualmatch.io.run_file import run_file_of, write_run_file
+from dualmatch.io.run_file import CallOptions, run_file_of, write_run_file
 from dualmatch.io.sides import Recipe
 from dualmatch.io.tables_out import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.io.why import companion_of, write_companion
@@ -29,15 +31,14 @@ class Outputs:
         The relation file, where it is asked for.
     explained:
         Whether the companion that ``dualmatch explain`` reads goes beside the links.
-    format, naming:
-        As `write_alignment` takes them.
+    call:
+        How links are written, and what else the run file must hold.
     """
 
     links: Path
     relations: Path | None = None
     explained: bool = False
-    format: str | None = None
-    naming: Naming = field(default_factory=Naming)
+    call: CallOptions = field(default_factory=CallOptions)
 
     @property
     def companion(self) -> Path | None:
@@ -55,10 +56,18 @@ class Outputs:
 
     def check(self, inputs: Iterable[Path | None], force: bool) -> None:
         """Refuse early what writing would refuse late, and what would overwrite an input or another output."""
-        link_format(self.links, self.format)
+        link_format(self.links, self.call.output_format)
         if self.relations is not None:
             format_by_name(self.relations, TABLE_EXTENSIONS)
         check_outputs(self.paths, inputs, force)
+
+    def check_names(self, source: TemporalGraph, target: TemporalGraph) -> None:
+        """Refuse, before the graphs are aligned, names that the outputs could not hold."""
+        call = self.call
+        check_names(source, target, self.links, call.output_format, call.naming, call.reasons)
+        if self.relations is not None:
+            for graph in (source, target):
+                check_table(pl.DataFrame({"name": pl.Series(graph.relations, dtype=pl.String)}), self.relations)
 
     def write(
         self, alignment: Alignment, reasons: Sequence[str] | None, recipe: Recipe, inputs: Mapping[str, str | None]
@@ -75,10 +84,10 @@ class Outputs:
         relations = None if self.relations is None else relation_table(alignment)
         if relations is not None and self.relations is not None:
             check_table(relations, self.relations)
-        write_alignment(alignment, self.links, reasons, self.format, self.naming)
+        write_alignment(alignment, self.links, reasons, self.call.output_format, self.call.naming)
         if relations is not None and self.relations is not None:
             write_table(relations, self.relations)
         if self.companion is not None:
             write_companion(alignment, self.links, recipe, inputs)
         if self.run_file is not None:
-            write_run_file(self.run_file, alignment.config, recipe.options)
+            write_run_file(self.run_file, alignment.config, recipe.options, self.call)

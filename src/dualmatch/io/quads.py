@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -14,6 +15,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple
 from dualmatch.errors import InputError
 from dualmatch.io.opening import shown
 from dualmatch.io.rejections import Rejections
+from dualmatch.io.triple_lines import REIFIES, plain_lines
 
 FORMATS: Final = {
     "ntriples": RdfFormat.N_TRIPLES,
@@ -22,7 +24,6 @@ FORMATS: Final = {
     "trig": RdfFormat.TRIG,
     "rdfxml": RdfFormat.RDF_XML,
 }
-REIFIES: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies"
 BASE: Final = "file:///"
 """What relative IRIs are resolved against where a file has no base of its own."""
 
@@ -55,32 +56,69 @@ def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, 
     blank_prefix:
         Goes before the name of every blank node, to keep those of several files apart.
     """
-    blank = _BlankNames(blank_prefix).of
-    plain, reified = _Columns(), _Columns()
-    graphs: list[str | None] = []
-    has_graphs = format in ("nquads", "trig")
-    for quad in _quads(file, path, format, rejections):
-        # Any, and types compared by hand: this loop is most of the time that reading RDF takes.
-        subject: Any = quad.subject
-        object_: Any = quad.object
-        name = blank(subject.value) if type(subject) is BlankNode else subject.value
-        if type(object_) is not Triple:
-            plain.add(name, quad.predicate.value, object_, blank)
-            if has_graphs:
-                graph: Any = quad.graph_name
-                kind = type(graph)
-                graphs.append(
-                    None if kind is DefaultGraph else blank(graph.value) if kind is BlankNode else graph.value
-                )
-        elif quad.predicate.value == REIFIES and type(object_.object) is not Triple:
-            triple: Any = object_.subject
-            inner = blank(triple.value) if type(triple) is BlankNode else triple.value
-            reified.add(inner, object_.predicate.value, object_.object, blank)
-            reified.node.append(name)
-    return Quads(
-        plain.table().with_columns(g=pl.Series(graphs or [None] * len(plain.s), dtype=pl.String)),
-        reified.table().with_columns(node=pl.Series(reified.node, dtype=pl.String)),
-    )
+    collected = _Collected(_BlankNames(blank_prefix).of)
+    if format not in ("ntriples", "nquads"):
+        collected.take(_quads(file, path, format, rejections), has_graphs=format == "trig")
+        return collected.quads()
+    has_graphs = format == "nquads"
+    parts: list[Quads] = []
+    for lines in plain_lines(file, has_graphs):
+        parts.append(Quads(_prefixed(lines.plain, blank_prefix), _prefixed(lines.reified, blank_prefix)))
+        others = _quads(io.BytesIO(lines.others), path, format, rejections, lines.numbers)
+        collected.take(others, has_graphs)
+    parts.append(collected.quads())
+    return Quads(pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts]))
+
+
+def _prefixed(table: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    """With the prefix in the name of every blank node; values of literals stay as they are."""
+    if not prefix or not table.height:
+        return table
+    columns = []
+    for column in table.select(pl.col(pl.String)).columns:
+        is_blank = pl.col(column).str.starts_with("_:") & (~pl.col("literal") | pl.lit(column != "o"))
+        named = pl.format(f"_:{prefix}{{}}", pl.col(column).str.strip_prefix("_:"))
+        columns.append(pl.when(is_blank).then(named).otherwise(column).alias(column))
+    return table.with_columns(columns)
+
+
+class _Collected:
+    """Parsed statements, column by column."""
+
+    def __init__(self, blank: Callable[[str], str]) -> None:
+        self._blank = blank
+        self._plain, self._reified = _Columns(), _Columns()
+        self._graphs: list[str | None] = []
+
+    def take(self, quads: Iterator[Quad], has_graphs: bool) -> None:
+        blank, plain, reified, graphs = self._blank, self._plain, self._reified, self._graphs
+        for quad in quads:
+            # Any, and types compared by hand: this loop is most of the time that parsing takes.
+            subject: Any = quad.subject
+            object_: Any = quad.object
+            name = blank(subject.value) if type(subject) is BlankNode else subject.value
+            if type(object_) is not Triple:
+                plain.add(name, quad.predicate.value, object_, blank)
+                if has_graphs:
+                    graph: Any = quad.graph_name
+                    kind = type(graph)
+                    graphs.append(
+                        None if kind is DefaultGraph else blank(graph.value) if kind is BlankNode else graph.value
+                    )
+            elif quad.predicate.value == REIFIES and type(object_.object) is not Triple:
+                triple: Any = object_.subject
+                inner = blank(triple.value) if type(triple) is BlankNode else triple.value
+                reified.add(inner, object_.predicate.value, object_.object, blank)
+                reified.node.append(name)
+
+    def quads(self) -> Quads:
+        graphs = pl.Series(self._graphs or [None] * len(self._plain.s), dtype=pl.String)
+        return Quads(
+            self._plain.table().with_columns(g=graphs).select("s", "p", "o", "g", "literal"),
+            self._reified.table()
+            .with_columns(node=pl.Series(self._reified.node, dtype=pl.String))
+            .select("node", "s", "p", "o", "literal"),
+        )
 
 
 class _Columns:
@@ -104,8 +142,16 @@ class _Columns:
         return pl.DataFrame(texts).with_columns(literal=pl.Series(self.literal, dtype=pl.Boolean))
 
 
-def _quads(file: BinaryIO, path: Path, format: str, rejections: Rejections) -> Iterator[Quad]:
-    """Parsed statements; a syntax error is rejected, and reading goes on where the format allows."""
+def _quads(
+    file: BinaryIO, path: Path, format: str, rejections: Rejections, numbers: Sequence[int] | None = None
+) -> Iterator[Quad]:
+    """Parsed statements; a syntax error is rejected, and reading goes on where the format allows.
+
+    Parameters
+    ----------
+    numbers:
+        The number of each line, where these are some lines of a file.
+    """
     base = None if format in ("ntriples", "nquads") else BASE
     parser = parse(file, format=FORMATS[format], base_iri=base)
     while True:
@@ -114,6 +160,8 @@ def _quads(file: BinaryIO, path: Path, format: str, rejections: Rejections) -> I
             return
         except SyntaxError as error:
             line = error.lineno
+            if numbers is not None and line is not None:
+                line = numbers[min(line, len(numbers)) - 1]
             why = _in_words(error, format)
             rejections.add(path, [(0, line)], lambda _, why=why: why, lambda _: "")  # type: ignore[misc]
             if format not in _RECOVERS or line is None:

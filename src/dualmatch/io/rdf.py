@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -17,6 +18,7 @@ from dualmatch.io.statements import LABELS, Statements, statements_of
 
 _LOOKED_UP: Final = 50
 """Of how many wrong times the line is looked for: the parser does not tell it."""
+_QUOTED: Final = re.compile(rb'"([^"]*)"')
 
 
 def read_rdf(file: BinaryIO, path: Path, format: str, intake: Intake) -> None:
@@ -57,26 +59,29 @@ def _reject_wrong_times(wrong: pl.DataFrame, path: Path, intake: Intake) -> None
     if not wrong.height:
         return
     wrong = wrong.sort("node", "text")
-    lines = _lines_with(set(wrong["text"].unique(maintain_order=True).head(_LOOKED_UP).to_list()), path)
+    lines = _lines_with(set(wrong["text"].unique()), path)
     clock = intake.facts.clock
+    rows = [(row, lines.get(text)) for row, text in enumerate(wrong["text"])]
     intake.rejections.add(
         path,
-        [(row, lines.get(text)) for row, text in enumerate(wrong["text"])],
+        sorted(rows, key=lambda row: (row[1] is None, row[1] or 0)),
         lambda row: f"{clock.why_wrong(wrong['text'][row])} (the time of {wrong['node'][row]})",
         lambda row: wrong["text"][row],
     )
 
 
 def _lines_with(texts: set[str], path: Path) -> dict[str, int]:
-    """The first line on which each text stands in quotes, as far as that can be found again."""
+    """The first line on which each text stands in quotes, of the first few as far as they can be found again."""
     found: dict[str, int] = {}
     if path == STANDARD_INPUT:
         return found
     with opened(path) as file:
         for number, line in enumerate(file, start=1):
-            if not texts:
+            if not texts or len(found) >= _LOOKED_UP:
                 break
-            for text in [text for text in texts if f'"{text}"'.encode() in line]:
-                found[text] = number
-                texts.discard(text)
+            for quoted in _QUOTED.findall(line):
+                text = quoted.decode("utf-8", "replace")
+                if text in texts:
+                    found[text] = number
+                    texts.discard(text)
     return found

@@ -123,7 +123,7 @@ def literals_of(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: R
     """What files and the file of labels say of a graph's entities; None where it was not asked for."""
     if not options.literals and options.labels is None:
         return None
-    labels = [] if options.labels is None else [_labels(options.labels)]
+    labels = [] if options.labels is None else [read_labels(options.labels)]
     empty = pl.DataFrame(schema=dict.fromkeys(("entity", "attribute", "value"), pl.String))
     return Literals.of(pl.concat([empty, *tables, *labels]), graph)
 
@@ -161,6 +161,7 @@ def _tuple_rows(facts: Iterable[Sequence[object]]) -> Rows:
     return Rows(Path("facts"), table, lambda row: repr(table.row(row)[1:]))
 
 
-def _labels(path: Path) -> pl.DataFrame:
+def read_labels(path: Path) -> pl.DataFrame:
+    """A file of names and labels as columns ``entity``, ``attribute`` and ``value``."""
     table = read_fields(path, ("entity", "value"), 2, "a label")
     return table.select("entity", pl.lit(LABEL).alias("attribute"), "value")

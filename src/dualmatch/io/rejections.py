@@ -67,8 +67,13 @@ class Rejections:
             if space > 0:
                 self.kept.append(Rejected(path, line, why(row), text(row)[:LONGEST_TEXT]))
                 space -= 1
-        if self.on_error == "stop":  # by line, whatever was wrong with it
-            self.kept = sorted(self.kept, key=lambda rejected: rejected.line or 0)[:SHOWN_PROBLEMS]
+        if self.on_error == "stop":
+            self.kept = self.in_order()[:SHOWN_PROBLEMS]
+
+    def in_order(self) -> list[Rejected]:
+        """What was rejected by line, whatever was wrong with it, file after file; what has no line comes last."""
+        files = {path: place for place, path in enumerate(dict.fromkeys(each.path for each in self.kept))}
+        return sorted(self.kept, key=lambda each: (files[each.path], each.line is None, each.line or 0))
 
     def end_of_file(self) -> None:
         """End in an `InputError` where lines were rejected and may not be left out."""
@@ -76,7 +81,7 @@ class Rejections:
             return
         if not self.total:
             return
-        lines = [str(rejected) for rejected in self.kept[:SHOWN_PROBLEMS]]
+        lines = [str(rejected) for rejected in self.in_order()[:SHOWN_PROBLEMS]]
         more = self.total - len(lines)
         if more:
             lines.append(f"… and {more:,} more problems")
@@ -92,11 +97,12 @@ class Rejections:
         with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as out:
             out.write("file\tline\tproblem\ttext\n")
             for file in files:
-                rejected = [each for each in self.kept if each.path == file]
+                rejected = [each for each in self.in_order() if each.path == file]
                 texts = _texts(file, {each.line for each in rejected if each.line and not each.text})
-                for each in sorted(rejected, key=lambda each: each.line or 0):
+                for each in rejected:
                     text = (each.text or texts.get(each.line, "")).replace("\r", "\\r").replace("\n", "\\n")
-                    out.write(f"{shown(file)}\t{each.line or ''}\t{each.why}\t{text}\n")
+                    why = " ".join(each.why.split())
+                    out.write(f"{shown(file)}\t{each.line or ''}\t{why}\t{text}\n")
 
 
 def _texts(path: Path, lines: set[int]) -> dict[int | None, str]:

@@ -21,7 +21,11 @@ def relation_table(alignment: Alignment) -> pl.DataFrame:
     relations = alignment.relations
     if relations is None:
         raise InputError(no_relations(alignment.method))
-    source, target, score, support = relations.links()
+    types = dict(zip(HEADER, (pl.String, pl.String, pl.String, pl.Float64, pl.Int64), strict=True))
+    try:
+        source, target, score, support = relations.links()
+    except TypeError:  # scipy gives no numbers but a matrix for no entries at all: no relations were taken for the same
+        return pl.DataFrame(schema=types)
     n_target = alignment.target.n_relations
     rows = [
         (
@@ -34,7 +38,6 @@ def relation_table(alignment: Alignment) -> pl.DataFrame:
         for s, t, c, n in zip(source.tolist(), target.tolist(), score.tolist(), support.tolist(), strict=True)
     ]
     rows.sort(key=lambda row: (row[0], -round(row[3], 6), row[1], row[2]))
-    types = dict(zip(HEADER, (pl.String, pl.String, pl.String, pl.Float64, pl.Int64), strict=True))
     return pl.DataFrame(rows, schema=types, orient="row")
 
 

@@ -1,6 +1,7 @@
 """The run file: the options of a run as TOML, written beside its output and fed back with ``--config``.
 
-Options of `Config` stand at the top; tables ``[source]`` and ``[target]`` say how each side is read (`ReadOptions`).
+Options of `Config` and `CallOptions` stand at the top; tables ``[source]`` and ``[target]`` say how each side is read
+(`ReadOptions`). Which graphs to read and where to write is said by the call.
 """
 
 from __future__ import annotations
@@ -8,19 +9,58 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dualmatch.config import Config, options_in_words
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.io.atomic import write_text
 from dualmatch.io.intake import ReadOptions
+from dualmatch.io.naming import Naming
 from dualmatch.version import __version__
 
 _SUFFIX = ".config.toml"
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """Options of a run that are neither the method's nor the readers': what it starts from and how links are written.
+
+    Parameters
+    ----------
+    seeds:
+        The file of known pairs.
+    reasons:
+        Whether links come with reasons.
+    output_format:
+        The format of the links; by the output's name where None.
+    prefix, source_prefix, target_prefix:
+        As `dualmatch.io.naming.Naming` takes them.
+    """
+
+    seeds: Path | None = None
+    reasons: bool = False
+    output_format: str | None = None
+    prefix: Mapping[str, str] = field(default_factory=dict)
+    source_prefix: str = "source"
+    target_prefix: str = "target"
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    def __post_init__(self) -> None:
+        _ = self.naming  # refuses prefixes that cannot be
+
+    @property
+    def naming(self) -> Naming:
+        return Naming(self.prefix, self.source_prefix, self.target_prefix)
+
+    def over(self, given: Mapping[str, Any]) -> CallOptions:
+        """These, and what a call gives over them; prefixes are added."""
+        prefix = {**self.prefix, **given.get("prefix", {})}
+        return replace(self, **{**given, "prefix": prefix})
 
 
 @dataclass(frozen=True)
@@ -30,13 +70,20 @@ class RunFile:
     Attributes
     ----------
     options:
-        Options of `Config` by name, not checked yet: those of a command line may come over them.
+        Options of `Config` by name; those of a command line may come over them.
     reading:
         How to read the source and the target.
+    call:
+        All other options.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
     reading: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
+    call: CallOptions = field(default_factory=CallOptions)
+
+
+_CALL: Final = frozenset(each.name for each in fields(CallOptions))
+Options = TypeVar("Options", CallOptions, ReadOptions)
 
 
 def run_file_of(path: Path) -> Path:
@@ -54,7 +101,7 @@ def read_run_file(path: Path) -> RunFile:
     Raises
     ------
     InputError, ConfigError
-        Where it is no TOML, or an option is unknown.
+        Where it is no TOML; with every option that is unknown or wrong.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -62,20 +109,32 @@ def read_run_file(path: Path) -> RunFile:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a TOML file of options") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is no TOML ({error}); mend it") from None
-    sides = [_side(path, name, data.pop(name, {})) for name in ("source", "target")]
-    unknown = sorted(set(data) - set(Config.model_fields))
-    if unknown:
-        raise ConfigError(
-            "\n".join(f"{path}: there is no option {name}; see dualmatch align --help" for name in unknown)
-        )
-    return RunFile(data, (sides[0], sides[1]))
+    of_sides = [data.pop(name, {}) for name in ("source", "target")]
+    of_call = {name: data.pop(name) for name in [*data] if name in _CALL}
+    problems: list[str] = []
+    for name in sorted(set(data) - set(Config.model_fields)):
+        problems.append(f"there is no option {name}; see dualmatch align --help")
+        del data[name]
+    try:
+        Config.checked(**data)
+    except ConfigError as error:
+        problems += str(error).splitlines()
+    call = _checked(CallOptions, of_call, "", problems)
+    sides = [
+        _checked(ReadOptions, each, f"[{name}] ", problems)
+        for name, each in zip(("source", "target"), of_sides, strict=True)
+    ]
+    if problems:
+        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
+    return RunFile(data, (sides[0], sides[1]), call)
 
 
-def write_run_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadOptions]) -> None:
+def write_run_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadOptions], call: CallOptions) -> None:
     """Write every option of a run, defaults and all, so that it can be done again."""
     options = config.model_dump(mode="json", exclude_none=True)
     if "memory_limit" not in config.model_fields_set:
         del options["memory_limit"]  # the default is the machine's, not the run's
+    options |= TypeAdapter(CallOptions).dump_python(call, mode="json", exclude_defaults=True)
     lines = [f"# Options of a run of dualmatch {__version__}; feed them back with --config.", *_lines(options)]
     for name, side in zip(("source", "target"), reading, strict=True):
         if data := side.as_dict():
@@ -83,11 +142,15 @@ def write_run_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadO
     write_text(path, "\n".join(lines) + "\n")
 
 
-def _side(path: Path, name: str, data: object) -> ReadOptions:
+def _checked(kind: type[Options], data: object, where: str, problems: list[str]) -> Options:
+    """Options of a kind; what is wrong is added to the problems, and the defaults stand in for it."""
     try:
-        return ReadOptions.from_dict(data)
+        return TypeAdapter(kind).validate_python(data)
     except ValidationError as error:
-        raise ConfigError(f"{path}: [{name}] {options_in_words(error)}") from None
+        problems += [f"{where}{line}" for line in options_in_words(error).splitlines()]
+    except InputError as error:
+        problems.append(f"{where}{error}")
+    return kind()
 
 
 def _lines(table: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,8 +16,10 @@ from dualmatch.io.folder import BenchmarkFolder, Pairs, read_folder, read_pairs_
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.openea import is_openea, read_openea
 from dualmatch.io.opening import STANDARD_INPUT
-from dualmatch.io.read import Reading, literals_of, read
+from dualmatch.io.read import Reading, literals_of, read, read_labels
 from dualmatch.io.rejections import Rejections
+
+logger = logging.getLogger(__name__)
 
 FOLDER_FILES: Final = ("triples_1", "triples_2", "ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id")
 OPENEA_FILES: Final = ("rel_triples_1", "rel_triples_2", "attr_triples_1", "attr_triples_2")
@@ -112,6 +115,11 @@ class Recipe:
 
     def read(self) -> Sides:
         """Read both graphs."""
+        sides = self._read()
+        _check_labels(sides, self.options)
+        return sides
+
+    def _read(self) -> Sides:
         if self.is_folder:
             return _from_folder(self.paths[0], self.options)
         if len(self.paths) not in (0, 2):
@@ -151,14 +159,48 @@ class Recipe:
         return cls(paths, (first, second), source, target)
 
 
+def _check_labels(sides: Sides, options: tuple[ReadOptions, ReadOptions]) -> None:
+    """Warn of files of labels that name no entity; an `InputError` where none of them does."""
+    graphs: dict[Path, list[TemporalGraph]] = {}
+    for graph, each in zip((sides.source, sides.target), options, strict=True):
+        if each.labels is not None:
+            graphs.setdefault(each.labels, []).append(graph)
+    strangers = []
+    for path, both in graphs.items():
+        names = set(read_labels(path)["entity"])
+        if names.isdisjoint(name for graph in both for name in graph.entities):
+            sides_named = " or ".join(graph.name for graph in both)
+            strangers.append(
+                f"{path}: none of its {len(names):,} names is an entity of {sides_named}; "
+                "check how names are written, and which side it is for (given twice, the first is the source's)"
+            )
+    if strangers and len(strangers) == len(graphs):
+        raise InputError("\n".join(strangers))
+    for words in strangers:
+        logger.warning(words)
+
+
 def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
     if os.path.isfile(path) or path == STANDARD_INPUT:
         raise InputError(f"{path}: is one file; give two, SOURCE and TARGET, or a folder that holds two graphs")
     if is_openea(path):
         return Sides((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
+    _check_layout(path)
     folder = read_folder(path).sorted_by_name()
     source, target = (
         Reading(graph, literals_of(graph, (), each), Rejections(each.on_error), ())
         for graph, each in zip((folder.source, folder.target), options, strict=True)
     )
     return Sides((source, target), folder)
+
+
+def _check_layout(path: Path) -> None:
+    """Refuse a folder that is laid out in no way that is known, with what lies in it."""
+    if not os.path.isdir(path) or any(os.path.exists(path / name) for name in (*FOLDER_FILES, *OPENEA_FILES)):
+        return
+    names = sorted(os.listdir(path))
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+    raise InputError(
+        f"{path}: holds neither triples_1 and triples_2 (a benchmark folder) nor rel_triples_1 and rel_triples_2 "
+        f"(OpenEA's), but {shown or 'nothing'}; give the two files that are to be aligned, SOURCE and TARGET"
+    )

@@ -54,9 +54,7 @@ class _WikidataReader:
                 self._take_entity(entity, number)
         except _NOT_AN_ENTITY as error:
             del self._facts[before[0] :], self._literals[before[1] :]
-            why = "no JSON" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else "no Wikidata entity"
-            why = f"{why} ({type(error).__name__}: {str(error)[:100]})"
-            line = text.decode("utf-8", "replace")
+            why, line = _in_words(error), text.decode("utf-8", "replace")
             self.intake.rejections.add(self.path, [(0, number)], lambda _: why, lambda _: line)
         if len(self._facts) >= FACTS_AT_ONCE:
             self.hand_over()
@@ -79,14 +77,17 @@ class _WikidataReader:
             self._literals += [(head, LABEL, _text(label["value"])) for label in labels.values()]
         claims = entity.get("claims") or {}
         for relation, statements in claims.items():
-            for statement in statements:
-                if statement.get("rank") != "deprecated" and statement["mainsnak"]["snaktype"] == "value":
-                    self._take_statement(head, relation, statement, number)
+            for place, statement in enumerate(statements, start=1):
+                try:
+                    if statement.get("rank") != "deprecated" and statement["mainsnak"]["snaktype"] == "value":
+                        self._take_statement(head, relation, statement, number)
+                except _NOT_AN_ENTITY as error:
+                    raise _StatementError(f"statement {place} of {relation} of {head}: {_fault(error)}") from None
 
     def _take_statement(self, head: str, relation: str, statement: dict[str, Any], number: int) -> None:
         kind, value = (statement["mainsnak"]["datavalue"][part] for part in ("type", "value"))
         if kind == "wikibase-entityid":
-            tail = _text(value["id"]) if "id" in value else f"Q{int(value['numeric-id'])}"
+            tail = _text(value["id"]) if "id" in value else f"Q{_whole(value['numeric-id'])}"
             begin, end = self._interval(statement.get("qualifiers") or {})
             self._facts.append((number, head, relation, tail, begin, end))
         elif self.intake.options.literals and (text := _literal(kind, value)):
@@ -103,7 +104,7 @@ class _WikidataReader:
         return min(known["begin"], default=UNKNOWN), max(known["end"], default=UNKNOWN)
 
     def _code(self, value: dict[str, Any]) -> int:
-        key = _text(value["time"]), int(value["precision"])
+        key = _text(value["time"]), _whole(value["precision"])
         code = self._codes.get(key)
         if code is None:
             written = np.array([parse_date(key[0])], dtype=np.int32)
@@ -112,8 +113,33 @@ class _WikidataReader:
         return code
 
 
+class _StatementError(ValueError):
+    """A statement that is not as Wikidata's are; says which."""
+
+
+def _in_words(error: Exception) -> str:
+    """Why a line is no entity."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON from character {error.pos + 1} on; each line is an entity of its own, whole"
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8 text; convert the file to UTF-8"
+    return f"no Wikidata entity: {error if isinstance(error, _StatementError) else _fault(error)}"
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing"
+    if isinstance(error, RecursionError):
+        return "brackets within brackets without end"
+    if isinstance(error, ValueError):  # of a date, or of `_text`
+        return str(error)[:100]
+    return "a list, a number or a text where an object {…} belongs, or the other way round"
+
+
 def _entities(parsed: Any) -> Iterator[dict[str, Any]]:
     """The entities of a line: one, or those of ``{"entities": {…}}``."""
+    if not isinstance(parsed, dict):
+        raise TypeError
     if "entities" in parsed:
         yield from parsed["entities"].values()
     else:
@@ -130,5 +156,11 @@ def _literal(kind: str, value: Any) -> str:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise TypeError(f"text is missing where {value!r} stands"[:100])
+        raise ValueError(f"text is missing where {json.dumps(value)} stands"[:100])
+    return value
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int):
+        raise ValueError(f"a whole number is missing where {json.dumps(value)} stands"[:100])
     return value

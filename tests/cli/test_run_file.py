@@ -1,0 +1,133 @@
+"""The run file: the options of a run, written whole, fed back exactly, and every slip in it told at once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from conftest import refused
+from dualmatch.cli.align import align_command
+from dualmatch.cli.main import main
+from dualmatch.config import Config
+
+SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
+COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
+FILES = ["club.csv", "town.json.gz"]
+# Which graphs to read, where to write and how to talk is said by the call.
+SAID_BY_THE_CALL = {
+    *("paths", "source", "target", "output", "relations_path", "checkpoint", "rejected", "json_path"),
+    *("config_path", "force", "quiet", "verbose"),
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in (*FILES, "true_pairs.tsv"):
+        shutil.copy(SAMPLE / name, tmp_path)
+    (tmp_path / "known.tsv").write_text("".join((tmp_path / "true_pairs.tsv").read_text().splitlines(True)[:5]))
+    (tmp_path / "labels.tsv").write_text("Anka Dorn\tAnka\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_option_of_a_run_is_fed_back(here: Path) -> None:
+    main(
+        [
+            *("align", *FILES, *COLUMNS, "-q", "-o", "first.links", "--output-format", "sssom", "--reasons"),
+            *("--seeds", "known.tsv", "--prefix", "club=http://example.org/club/", "--source-prefix", "club"),
+            *("--prefix", "town=http://example.org/town/", "--target-prefix", "town", "--max-fdr", "0.3"),
+            *("--labels", "labels.tsv", "--use-labels", "--on-error", "skip", "--max-errors", "7"),
+            *(
+                "--time-predicate",
+                "begin=http://e/b",
+                "--namespace",
+                "http://e/",
+                "--format",
+                "csv",
+                "--format",
+                "wikidata",
+            ),
+        ]
+    )
+    main(["align", *FILES, "-q", "-o", "second.links", "--config", "first.links.config.toml"])
+    assert (here / "second.links").read_bytes() == (here / "first.links").read_bytes()
+    assert "(+0." in (here / "first.links").read_text()
+    written = (here / "first.links.config.toml").read_text()
+    assert (here / "second.links.config.toml").read_text() == written
+    said = tomllib.loads(written)
+    assert said["seeds"] == "known.tsv"
+    assert said["reasons"] is True
+    assert said["output_format"] == "sssom"
+    assert said["prefix"] == {"club": "http://example.org/club/", "town": "http://example.org/town/"}
+    assert said["target"]["literals"] is True
+
+
+def test_the_call_wins_over_the_file(here: Path) -> None:
+    (here / "run.toml").write_text(
+        'reasons = true\noutput_format = "csv"\nseeds = "nowhere.tsv"\nsource_prefix = "x"\n'
+        'prefix = { x = "http://x/" }\n[source]\nliterals = true\n[target]\nliterals = true\n'
+    )
+    call = ["--no-reasons", "--output-format", "jsonl", "--seeds", "known.tsv", "--no-use-labels"]
+    call += ["--prefix", "y=http://y/"]
+    main(["align", *FILES, *COLUMNS, "-q", "-o", "links", "--config", "run.toml", *call])
+    assert "reasons" not in json.loads((here / "links").read_text().splitlines()[0])
+    said = tomllib.loads((here / "links.config.toml").read_text())
+    assert "reasons" not in said
+    assert "source" not in said or "literals" not in said["source"]
+    assert (said["seeds"], said["output_format"], said["source_prefix"]) == ("known.tsv", "jsonl", "x")
+    assert said["prefix"] == {"x": "http://x/", "y": "http://y/"}
+
+
+def test_no_option_is_forgotten() -> None:
+    """Whoever adds an option to `align` must let the run file hold it, or say here that the call does."""
+    from dataclasses import fields
+
+    from dualmatch.io.intake import ReadOptions
+    from dualmatch.io.run_file import CallOptions
+
+    held = {*Config.model_fields, *(each.name for kind in (CallOptions, ReadOptions) for each in fields(kind))}
+    called = {"formats": "format", "prefixes": "prefix", "time_formats": "time_format", "use_labels": "literals"}
+    options = {
+        called.get(str(each.name), str(each.name)) for each in align_command.params if isinstance(each, click.Parameter)
+    }
+    assert options - SAID_BY_THE_CALL == held
+
+
+def test_every_slip_is_told_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "run.toml").write_text(
+        "colour = 1\nhop = 2\nhops = 'two'\nseed = -1\nreasons = 'perhaps'\nmemory_limit = 'foo'\n"
+        "[source]\ncolour = 1\nformat = 3\n[target]\non_error = 'maybe'\n"
+    )
+    said = refused(["align", *FILES, "-o", "links.tsv", "--config", "run.toml"], capsys, here)
+    lines = said.removeprefix("dualmatch: ").splitlines()
+    assert [line.removeprefix("run.toml: ").split(": ")[0].split(";")[0] for line in lines] == [
+        *("there is no option colour", "there is no option hop", "option seed", "option memory_limit", "option hops"),
+        *("option reasons", "[source] option format", "[source] option colour", "[target] option on_error"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "colour = 1\nhop = 2\n",
+            "run.toml: there is no option colour; see dualmatch align --help\nrun.toml: there is no",
+        ),
+        ("hops = 'two'\n", "option hops: input should be a valid integer (given: 'two')"),
+        ("[source]\ncolour = 1\n", "run.toml: [source] option colour: there is none of this name"),
+        ("[source]\non_error = 'maybe'\n", "run.toml: [source] option on_error: "),
+        ("source = 3\n", "run.toml: [source] option"),
+        ("output_format = 'xls'\n", "no format of links is called 'xls'; there are tsv"),
+        ("source_prefix = 'wd'\n", "run.toml: prefix wd: its IRI is missing; add --prefix wd=IRI"),
+        ("hops = \n", "run.toml: is no TOML (Invalid value (at line 1, column 8)); mend it"),
+    ],
+)
+def test_a_run_file_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:
+    (here / "run.toml").write_text(text)
+    call = ["align", "club.csv", "town.json.gz", "-o", "links.tsv", "--config", "run.toml"]
+    assert words in refused(call, capsys, here)

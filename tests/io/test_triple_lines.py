@@ -1,0 +1,162 @@
+"""N-Triples and N-Quads: what is split without the parser is what the parser says, and lines keep their numbers."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import polars as pl
+import pyoxigraph
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dualmatch import InputError
+from dualmatch.io import opening
+from dualmatch.io.quads import read_quads
+from dualmatch.io.read import read_graph
+from dualmatch.io.rejections import Rejections
+from dualmatch.io.triple_lines import REIFIES, plain_lines
+from io_facts import facts_of
+
+ODD = st.text(
+    st.sampled_from("aZ09-._~:/?#[]@!$&'()*+,;=%41 <>\"\\{}|^`é\u00a0\u200e\u3042中\U0001f600\x00\t"), max_size=6
+)
+HOSTS = st.sampled_from(["e", "e.org", "e:80", "u@e", "[::1]", "", "e.org:x"])
+IRIS = st.one_of(
+    st.builds("<http://{}/{}>".format, HOSTS, ODD),
+    st.builds(
+        "<{}>".format, st.builds("{}{}".format, st.sampled_from(["urn:x:", "https://e", "mailto:", "//e/", ""]), ODD)
+    ),
+)
+BLANKS = st.builds("_:{}".format, st.one_of(st.sampled_from(["a", "b0", "0", "a.b", "0" * 24, "f" * 30, "-"]), ODD))
+LITERALS = st.builds(
+    '"{}"{}'.format, ODD, st.sampled_from(["", "@en", "@en-GB", "@e", "^^<http://e/t>", "^^<t>", "^^x", "@"])
+)
+NODES = st.one_of(IRIS, BLANKS)
+TERMS = st.one_of(NODES, LITERALS, st.builds("<<( {} {} {} )>>".format, NODES, IRIS, st.one_of(NODES, LITERALS)))
+SPACES = st.sampled_from([" ", " ", " ", "  ", "\t", ""])
+PREDICATES = st.one_of(IRIS, st.just(f"<{REIFIES}>"))
+
+
+@st.composite
+def line(draw: st.DrawFn) -> str:
+    parts = [draw(NODES), draw(PREDICATES), draw(TERMS)] + ([draw(NODES)] if draw(st.booleans()) else [])
+    return "".join(part + draw(SPACES) for part in parts) + "."
+
+
+def by_the_parser(text: str, has_graphs: bool) -> tuple[str | None, ...] | None:
+    """What pyoxigraph makes of a line: s, p, o and g, or node, s, p and o; None where it is no statement."""
+    format = pyoxigraph.RdfFormat.N_QUADS if has_graphs else pyoxigraph.RdfFormat.N_TRIPLES
+    try:
+        (quad,) = pyoxigraph.parse(text.encode(), format=format)
+    except (SyntaxError, ValueError):
+        return None
+    name = lambda term: f"_:{term.value}" if isinstance(term, pyoxigraph.BlankNode) else term.value  # noqa: E731
+    if isinstance(quad.object, pyoxigraph.Triple):
+        inner = quad.object
+        return name(quad.subject), name(inner.subject), name(inner.predicate), name(inner.object)
+    graph = None if isinstance(quad.graph_name, pyoxigraph.DefaultGraph) else name(quad.graph_name)
+    return name(quad.subject), name(quad.predicate), name(quad.object), graph
+
+
+@settings(max_examples=1500, deadline=None)
+@given(line(), st.booleans())
+@example("<http://e/a> <http://e/r> _:b .", False)
+@example('<http://e/a> <http://e/r> "x y"@en <http://e/g> .', True)
+@example(f"_:s <{REIFIES}> <<( <http://e/a> <http://e/r> <http://e/b> )>> .", False)
+@example("<http://e/a> <http://e/r> <http://e/b> <http://e/g> .", False)
+@example("<urn:x:é> <https://e?q#f> <http://e/%41> .", True)
+def test_lines_that_are_split_are_what_the_parser_says(text: str, has_graphs: bool) -> None:
+    (found,) = plain_lines(io.BytesIO(text.encode()), has_graphs)
+    if found.numbers:
+        assert (found.plain.height, found.reified.height, found.others) == (0, 0, f"{text}\n".encode())
+        return
+    expected = by_the_parser(text, has_graphs)
+    if found.plain.height:
+        assert found.plain.select("s", "p", "o", "g").rows() == [expected]
+        assert found.plain["literal"].to_list() == ['"' in text]
+    else:
+        assert found.reified.select("node", "s", "p", "o").rows() == [expected]
+
+
+def test_most_lines_of_a_usual_file_are_split() -> None:
+    usual = [
+        "<http://www.wikidata.org/entity/Q42> <http://www.wikidata.org/prop/P39> <http://wikidata.org/s-1> .",
+        '<http://dbpedia.org/resource/Zürich_(city)> <http://www.w3.org/2000/01/rdf-schema#label> "Zürich"@de .',
+        '_:b1 <http://e/begin> "1835-03-01"^^<http://www.w3.org/2001/XMLSchema#date> .',
+        f"_:b1 <{REIFIES}> <<( <http://e/a> <http://e/r> <http://e/b> )>> .",
+    ]
+    (found,) = plain_lines(io.BytesIO("".join(f"{each}\n" for each in usual).encode()), False)
+    assert (found.plain.height, found.reified.height, found.numbers) == (3, 1, [])
+
+
+FILE = (
+    "\ufeff# a comment\r\n"
+    "<http://e/a> <http://e/r> <http://e/b> .\r\n"
+    "\r\n"
+    "   \r\n"
+    "<http://e/b>\t<http://e/r>   <http://e/c> . # another\r\n"
+    '_:x <http://e/says> "a \\"quote\\"" .\r\n'
+    "<http://e/c> <http://e/r> _:000000000000000000000001 .\r\n"
+    "<http://e/d> <http://e/r> <http://e/a> ."
+)
+
+
+@pytest.mark.parametrize("size", [1, 30, 100, 10**6])
+def test_blocks_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(opening.blocks, "__defaults__", (size,))
+    path = tmp_path / "a.nt"
+    path.write_bytes(FILE.encode())
+    with path.open("rb") as file:
+        quads = read_quads(file, path, "ntriples", Rejections(), "2-")
+    assert sorted(quads.plain.select("s", "o").rows()) == [
+        ("_:2-x", 'a "quote"'),
+        ("http://e/a", "http://e/b"),
+        ("http://e/b", "http://e/c"),
+        ("http://e/c", "_:2-.1"),
+        ("http://e/d", "http://e/a"),
+    ]
+
+
+def test_a_value_that_looks_like_a_blank_node_stays_as_it_is(tmp_path: Path) -> None:
+    with io.BytesIO(b'_:a <http://e/r> "_:a" .\n_:a <http://e/r> _:a .\n') as file:
+        table = read_quads(file, tmp_path, "ntriples", Rejections(), "1-").plain
+    assert table.sort("literal").select("s", "o").rows() == [("_:1-a", "_:1-a"), ("_:1-a", "_:a")]
+
+
+def test_wrong_lines_keep_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    good = "<http://e/a> <http://e/r> <http://e/b> .\n"
+    path.write_text(good * 3 + "nonsense\n" + "# comment\n\n" + good + "<http://e/a> <r> <http://e/b> .\n" + good)
+    with pytest.raises(InputError) as caught:
+        read_graph(path)
+    assert [line.removeprefix(f"{path}:").split(":")[0] for line in str(caught.value).splitlines()[:2]] == ["4", "8"]
+    assert facts_of(read_graph(path, on_error="skip")) == [("http://e/a", "http://e/r", "http://e/b", "?", "?")]
+
+
+def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    path.write_bytes(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 2 + b'<http://e/a> <http://e/r> "\xff" .\n')
+    with pytest.raises(InputError, match=r"a\.nt:3: no ntriples: "):
+        read_graph(path)
+
+
+def test_a_wrong_last_line_is_one_problem(tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text(
+        "<http://e/a> <http://e/r> <http://e/b> .\n<< <http://e/a> <http://e/r> <http://e/b> >> <http://e/p> _:b .\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_graph(path)
+    (said,) = str(caught.value).splitlines()
+    assert said.startswith(
+        f"{path}:2: a quoted triple as a subject, as the old RDF-star draft had it; read the file with"
+    )
+
+
+def test_no_lines_no_statements() -> None:
+    assert [*plain_lines(io.BytesIO(b""), True)] == []
+    (found,) = plain_lines(io.BytesIO(b"\n\n"), True)
+    assert found.plain.schema == pl.Schema({**dict.fromkeys("spog", pl.String), "literal": pl.Boolean})
+    assert (found.plain.height, found.numbers) == (0, [])
