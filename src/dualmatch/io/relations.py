@@ -22,10 +22,7 @@ def relation_table(alignment: Alignment) -> pl.DataFrame:
     if relations is None:
         raise InputError(no_relations(alignment.method))
     types = dict(zip(HEADER, (pl.String, pl.String, pl.String, pl.Float64, pl.Int64), strict=True))
-    try:
-        source, target, score, support = relations.links()
-    except TypeError:  # scipy gives no numbers but a matrix for no entries at all: no relations were taken for the same
-        return pl.DataFrame(schema=types)
+    source, target, score, support = relations.links()
     n_target = alignment.target.n_relations
     rows = [
         (

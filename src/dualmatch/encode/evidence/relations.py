@@ -45,7 +45,8 @@ class RelationAlignment:
         entries = self.similarity.tocoo()
         kept = _are_links(entries) & (entries.row < self.similarity.shape[0] // 2)
         row, column = entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64)
-        support = np.asarray(self.support[row, column], dtype=np.int64).ravel()
+        # scipy gives a matrix and no numbers for no places at all
+        support = np.asarray(self.support[row, column], dtype=np.int64).ravel() if len(row) else row
         return row, column, entries.data[kept], support
 
 
