@@ -17,6 +17,8 @@ Vector = NDArray[np.float64]
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
 _GRID = float(2**20)
 PRODUCTS_PER_ENTITY: Final = 5000
+"""What a search may cost: multiplications for each entity of either graph, up to 40,000 of them in all."""
+_FEW_ENTITIES = 40_000
 
 
 class Scored(NamedTuple):
@@ -35,7 +37,7 @@ class Scored(NamedTuple):
     known: tuple[Vector, Vector]
 
 
-def scored_tokens(tokens: Tokens, products_per_entity: int = PRODUCTS_PER_ENTITY) -> Scored:
+def scored_tokens(tokens: Tokens, products_per_entity: float | None = None) -> Scored:
     """Rows divided by √(|x|² + λ), λ being what one fact weighs.
 
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
@@ -45,10 +47,13 @@ def scored_tokens(tokens: Tokens, products_per_entity: int = PRODUCTS_PER_ENTITY
     ----------
     products_per_entity:
         Cost limit: tokens are used from the rarest on while the multiplications stay within this number times the
-        number of entities. It bounds the time at any size; what it leaves out are hubs that say next to nothing.
+        number of entities. It bounds the time at any size; what it leaves out are hubs that say next to nothing. By
+        default 5,000, and less in large graphs, where more tokens are rare: there the whole grows with the root.
     """
-    budget = products_per_entity * (tokens.source.shape[0] + tokens.target.shape[0])
-    affordable = _affordable(tokens.cost, budget)
+    n_entities = tokens.source.shape[0] + tokens.target.shape[0]
+    if products_per_entity is None:
+        products_per_entity = PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5)
+    affordable = _affordable(tokens.cost, products_per_entity * n_entities)
     known = weight_of(tokens.source, tokens.smoothing), weight_of(tokens.target, tokens.smoothing)
     source, target = (
         smoothed(matrix, weight) for matrix, weight in zip((tokens.source, tokens.target), known, strict=True)
