@@ -21,7 +21,7 @@ def looked(pair: SimulatedPair, seeds: np.ndarray = NONE) -> tuple[Looking, Look
 
 def chance(looking: Looking, look: Look, seeds: np.ndarray = NONE) -> np.ndarray:
     sides = looking.left, looking.right
-    return without_partners(sides, looking.kinds, look.plan, look.scored.known, look.beliefs, seeds).score
+    return without_partners(sides, looking.kinds, look.plan, look.weights, look.beliefs, seeds).score
 
 
 def test_the_bereaved_reach_what_entities_without_partner_reach() -> None:
@@ -31,7 +31,7 @@ def test_the_bereaved_reach_what_entities_without_partner_reach() -> None:
     null = chance(looking, look)
     gold = {(int(s), int(t)) for s, t in pair.gold}
     wrong = np.array([(s, t) not in gold for s, t in look.beliefs.pairs.tolist()])
-    reached = scores_of(look.plan, look.scored.known, look.beliefs.pairs).score
+    reached = scores_of(look.plan, look.weights, look.beliefs.pairs).score
     assert len(null) > 300
     assert (null < np.median(reached[~wrong])).mean() > 0.85
     for quantile in (0.5, 0.75, 0.9, 0.95):

@@ -13,7 +13,6 @@ from scipy import sparse as sp
 
 from dualmatch.decode.belief import Beliefs
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
-from dualmatch.encode.evidence.context import with_context
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
 from dualmatch.encode.evidence.texts import with_texts
@@ -25,7 +24,7 @@ from dualmatch.rounds import CLOSED, SURE, Looking, Round, balanced
 logger = logging.getLogger(__name__)
 
 # Pairs that changed: at most this share of them where nothing more is to come, and where a whole round may be the last.
-_STABLE_SHARE = 0.02
+_STABLE_SHARE = 0.03
 _SETTLING_SHARE = 0.1
 _WHOLE_ROUNDS = 3  # by time alone, with the first neighbours, with most; then only what is open, and all in the last
 
@@ -119,7 +118,7 @@ def gather_evidence(
     pairs, closed = (beliefs.pairs[beliefs.confidence > least] for least in (SURE, CLOSED))
     seconds = log[-1].seconds + time.perf_counter() - start
     log[-1] = replace(log[-1], pairs=len(pairs), without_partner=beliefs.without_partner, seconds=seconds)
-    ranking = with_context(look.similarity, (left, right), look.scored, closed)
+    ranking = looking.ranking(look, closed)
     return Evidence(
         similarity=look.similarity,
         ranking=ranking,

@@ -14,10 +14,11 @@ from dualmatch.decode.mixture import Scores
 from dualmatch.decode.sharpness import sharpness_of
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
 from dualmatch.encode.evidence.candidates import Scored, find_candidates, scored_tokens
+from dualmatch.encode.evidence.context import with_context
 from dualmatch.encode.evidence.decoys import decoy_scores
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, Tokens
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder
 from dualmatch.placebo import without_partners
 
 Floats = NDArray[np.float64]
@@ -53,8 +54,9 @@ class Look:
     """What one round saw: on what knowledge, which candidates, and what to believe of them."""
 
     knowledge: Knowledge | None
-    tokens: Tokens
-    scored: Scored
+    n_tokens: int
+    smoothing: float
+    weights: tuple[Floats, Floats]
     similarity: sp.csr_matrix
     plan: SparsePlan
     beliefs: Beliefs
@@ -68,9 +70,9 @@ class Look:
         return Round(
             number,
             whole,
-            len(self.tokens.weights),
+            self.n_tokens,
             self.similarity.nnz,
-            self.tokens.smoothing,
+            self.smoothing,
             self.plan.sharpness,
             int((self.beliefs.confidence > SURE).sum()),
             self.beliefs.without_partner,
@@ -87,6 +89,7 @@ class Looking:
     ) -> None:
         self.left, self.right, self.kinds, self.given, self.n_threads = left, right, kinds, given, n_threads
         self.builder = TokenBuilder(left, right, kinds)
+        self.scored: Scored | None = None  # of the last round
         self.may_be_chance = not len(given)  # until a round finds that most pairs are more than decoys reach
 
     def first(self) -> Look:
@@ -99,8 +102,9 @@ class Looking:
         return self._look(knowledge, None if whole else before)
 
     def _look(self, knowledge: Knowledge | None, before: Look | None) -> Look:
+        self.scored = None  # before the next ones take as much memory again
         tokens = self.builder.build(knowledge)
-        scored = scored_tokens(tokens)
+        self.scored = scored = scored_tokens(tokens)
         if before is None:
             found = similarity = _with_seeds(find_candidates(scored, n_threads=self.n_threads), self.given)
         else:
@@ -114,19 +118,23 @@ class Looking:
             decoys = Scores(logit(reached), weight, np.ones(len(reached)))  # no rivals are known of
         beliefs = believe(plan, scored.known, self.given, decoys=decoys)
         self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST
-        return Look(knowledge, tokens, scored, similarity, plan, beliefs)
+        return Look(knowledge, len(tokens.weights), tokens.smoothing, scored.known, similarity, plan, beliefs)
+
+    def ranking(self, look: Look, closed: Ids) -> sp.csr_matrix:
+        """The last round's similarity, with context for what is in no `closed` pair."""
+        if self.scored is None:
+            raise ValueError("there has been no round yet")
+        return with_context(look.similarity, (self.left, self.right), self.scored, closed)
 
     def final_beliefs(self, look: Look) -> Beliefs:
         """The last round's beliefs, measured against what entities reach whose partner never was."""
         if not look.beliefs.learnt:
             return look.beliefs
         sides = self.left, self.right
-        chance = without_partners(
-            sides, self.kinds, look.plan, look.scored.known, look.beliefs, self.given, self.n_threads
-        )
+        chance = without_partners(sides, self.kinds, look.plan, look.weights, look.beliefs, self.given, self.n_threads)
         if len(chance.score) < LEAST_SAMPLE:
             return look.beliefs
-        return believe(look.plan, look.scored.known, self.given, chance=chance)
+        return believe(look.plan, look.weights, self.given, chance=chance)
 
 
 def _open(beliefs: Beliefs) -> tuple[Ids, Ids]:

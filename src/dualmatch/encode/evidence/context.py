@@ -21,6 +21,7 @@ Vectors = NDArray[np.float32]
 _DIMENSIONS = 128
 # Context only orders what facts leave open, so it counts for little beside them.
 _CONTEXT_WEIGHT = 0.2
+_BLOCK = 65536
 _PLACES = 4  # dimensions that a token is folded into
 # |x| ≤ 2¹¹ bounds every partial sum of a dot product by 2²², and float32 counts exactly up to 2²⁴.
 _UNIT = 2048.0
@@ -32,34 +33,19 @@ def with_context(
     similarity: sp.csr_matrix, sides: tuple[FactSides, FactSides], scored: Scored, closed: Ids
 ) -> sp.csr_matrix:
     """Similarity plus a little context where neither entity stands in a `closed` pair."""
-    open_rows, open_columns = np.ones(similarity.shape[0], dtype=bool), np.ones(similarity.shape[1], dtype=bool)
-    open_rows[closed[:, 0]] = False
-    open_columns[closed[:, 1]] = False
-    vectors = context_vectors(*sides, (scored.source, scored.target))
-    rows, columns = np.flatnonzero(open_rows), np.flatnonzero(open_columns)
-    context = context_candidates(*vectors, rows, columns, similarity.shape)
-    entries = similarity.tocoo()
-    both = open_rows[entries.row] & open_columns[entries.col]
-    listed = sp.coo_matrix((entries.data[both], (entries.row[both], entries.col[both])), shape=similarity.shape)
-    values = np.maximum(context_of(*vectors, listed), 0.0)
-    context = context.maximum(sp.csr_matrix((values, (listed.row, listed.col)), shape=similarity.shape))
-    ranking = (similarity + np.float32(_CONTEXT_WEIGHT) * context).tocsr()
+    rows, columns = (np.setdiff1d(np.arange(size), closed[:, side]) for side, size in enumerate(similarity.shape))
+    fold = _fold(scored.source.shape[1])
+    source, target = _vectors(sides[0], scored.source, fold, rows), _vectors(sides[1], scored.target, fold, columns)
+    context = _best(source, target).maximum(_best(target, source).T.tocsr())
+    listed = similarity[rows][:, columns].tocoo()
+    values = np.maximum(_cosine_of(source, target, listed), 0.0)
+    entries = context.maximum(sp.csr_matrix((values, (listed.row, listed.col)), shape=context.shape)).tocoo()
+    added = np.float32(_CONTEXT_WEIGHT) * entries.data
+    ranking = (
+        similarity + sp.csr_matrix((added, (rows[entries.row], columns[entries.col])), shape=similarity.shape)
+    ).tocsr()
     ranking.sort_indices()
     return ranking
-
-
-def context_vectors(
-    source: FactSides, target: FactSides, tokens: tuple[sp.csr_matrix, sp.csr_matrix]
-) -> tuple[Vectors, Vectors]:
-    """One integer-valued vector of length ≤ 2048 for each entity: mean of its one-hop and two-hop context.
-
-    Parameters
-    ----------
-    tokens:
-        Entity × token matrices of both graphs, rows of comparable length.
-    """
-    fold = _fold(tokens[0].shape[1])
-    return _propagate(source, tokens[0], fold), _propagate(target, tokens[1], fold)
 
 
 def _fold(n_tokens: int) -> sp.csr_matrix:
@@ -71,38 +57,26 @@ def _fold(n_tokens: int) -> sp.csr_matrix:
     return sp.csr_matrix((sign, place, start), shape=(n_tokens, _DIMENSIONS))
 
 
-def context_candidates(
-    source: Vectors,
-    target: Vectors,
-    rows: Ids,
-    columns: Ids,
-    shape: tuple[int, int],
-    n_candidates: int = 20,
-    block: int = 256,
-) -> sp.csr_matrix:
-    """Cosine of context for the best partners among the open rows and columns."""
-    by_row = _best(source[rows], target[columns], n_candidates, block)
-    by_column = _best(target[columns], source[rows], n_candidates, block)
-    found = by_row.maximum(by_column.T.tocsr()).tocoo()
-    return sp.csr_matrix((found.data, (rows[found.row], columns[found.col])), shape=shape)
+def _vectors(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix, wanted: Ids) -> Vectors:
+    """One integer-valued vector of length ≤ 2048 for some entities: mean of their one-hop and two-hop context."""
+    adjacency = _adjacency(sides)
+    own = np.empty((tokens.shape[0], _DIMENSIONS), dtype=np.float32)
+    for start in range(0, len(own), _BLOCK):
+        own[start : start + _BLOCK] = (tokens[start : start + _BLOCK] @ fold).toarray()
+    one_hop = _unit(adjacency @ own)
+    del own
+    two_hops = _unit(adjacency[wanted] @ one_hop)
+    return np.rint(np.concatenate([one_hop[wanted], two_hops], axis=1) * np.float32(_UNIT / np.sqrt(2.0)))
 
 
-def context_of(source: Vectors, target: Vectors, pairs: sp.coo_matrix, block: int = 65536) -> NDArray[np.float32]:
+def _cosine_of(source: Vectors, target: Vectors, pairs: sp.coo_matrix) -> NDArray[np.float32]:
     """Cosine of context for given pairs."""
     values = [
-        np.einsum("ij,ij->i", source[pairs.row[i : i + block]], target[pairs.col[i : i + block]])
-        for i in range(0, pairs.nnz, block)
+        np.einsum("ij,ij->i", source[pairs.row[i : i + _BLOCK]], target[pairs.col[i : i + _BLOCK]])
+        for i in range(0, pairs.nnz, _BLOCK)
     ]
     cosine = np.concatenate([*values, np.zeros(0, np.float32)]).astype(np.float32)
     return cosine / np.float32(_UNIT * _UNIT)
-
-
-def _propagate(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix) -> Vectors:
-    adjacency = _adjacency(sides)
-    own = np.asarray((tokens @ fold).todense(), dtype=np.float32)
-    one_hop = _unit(adjacency @ own)
-    two_hops = _unit(adjacency @ one_hop)
-    return np.rint(np.concatenate([one_hop, two_hops], axis=1) * np.float32(_UNIT / np.sqrt(2.0)))
 
 
 def _adjacency(sides: FactSides) -> sp.csr_matrix:
@@ -124,7 +98,7 @@ def _unit(vectors: Vectors) -> Vectors:
     return unit
 
 
-def _best(left: Vectors, right: Vectors, n_best: int, block: int) -> sp.csr_matrix:
+def _best(left: Vectors, right: Vectors, n_best: int = 20, block: int = 256) -> sp.csr_matrix:
     """The n best of each row, ties with the last one included; nothing at noise level."""
     parts = []
     # Two blocks used again and again: fresh memory costs more than the arithmetic.

@@ -91,6 +91,8 @@ class TokenBuilder:
 
     def __init__(self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...]) -> None:
         self.source, self.target, self.kinds = source, target, kinds
+        self._n_fixed = len(source.texts) + len(source.times)
+        self._n_lasting = self._n_fixed + len(source.times) + 1
         self._kept: dict[int, _Family] = {}
         self._classes: tuple[bytes, bytes] | None = None
 
@@ -105,7 +107,8 @@ class TokenBuilder:
             kept = self._still_valid(number, known)
             if kept is None:
                 kept = _family(left(), right(), n_source, n_target, factor, n_source + n_target)
-            self._kept[number] = kept
+            if number < self._n_lasting:
+                self._kept[number] = kept
             parts.append(kept)
         if known is not None:
             self._classes = known.source_class.tobytes(), known.target_class.tobytes()
@@ -121,11 +124,9 @@ class TokenBuilder:
         )
 
     def _still_valid(self, number: int, known: Knowledge | None) -> _Family | None:
-        n_times = len(self.source.times)
-        n_fixed = len(self.source.texts) + n_times
-        if number < n_fixed:
+        if number < self._n_fixed:
             return self._kept.get(number)
-        if known is not None and number < n_fixed + n_times + 1:
+        if known is not None and number < self._n_lasting:
             same = self._classes == (known.source_class.tobytes(), known.target_class.tobytes())
             return self._kept.get(number) if same else None
         return None
