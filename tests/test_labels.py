@@ -12,6 +12,7 @@ from dualmatch.cli.main import main
 from dualmatch.explain import reasons
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.io.links import read_links
+from dualmatch.simulate import World, simulate
 
 NAMES = {"a": "Ada Lovelace", "b": "Charles Babbage", "c": "Mary Somerville", "d": "Augustus De Morgan"}
 OTHER = {"w": "ada  LOVELACE", "x": "Babbage, Charles", "y": "Mary Sommerville", "z": "Augustus de Morgan"}
@@ -40,8 +41,23 @@ def test_labels_align_what_facts_do_not(graphs: tuple[TemporalGraph, TemporalGra
 
 
 def test_labels_that_share_nothing_find_nothing(graphs: tuple[TemporalGraph, TemporalGraph]) -> None:
-    strangers = Literals.of_labels({"a": "xyz"}, graphs[0]), Literals.of_labels({}, graphs[1])
-    assert align(*graphs, method="evidence", literals=strangers).links() == []
+    names = [graph.entities[0] for graph in graphs]
+    strangers = [
+        Literals.of_labels({name: text}, graph) for name, text, graph in zip(names, ("xyz", "uvw"), graphs, strict=True)
+    ]
+    assert align(*graphs, method="evidence", literals=(strangers[0], strangers[1])).links() == []
+
+
+def test_labels_of_one_side_are_no_labels(graphs: tuple[TemporalGraph, TemporalGraph]) -> None:
+    """They can meet nothing, so they must change nothing, either."""
+    one_sided = Literals.of_labels({graphs[0].entities[0]: "xyz"}, graphs[0]), Literals.of_labels({}, graphs[1])
+    with pytest.raises(InputError, match="give seed pairs to start from, or labels of both"):
+        align(*graphs, method="evidence", literals=one_sided)
+    pair = simulate(World(entities=80, seed=4))
+    labels = Literals.of_labels({name: name for name in pair.source.entities}, pair.source)
+    none = Literals.of_labels({}, pair.target)
+    plain = align(pair.source, pair.target, method="evidence")
+    assert align(pair.source, pair.target, method="evidence", literals=(labels, none)).links() == plain.links()
 
 
 def test_other_methods_refuse_them(graphs: tuple[TemporalGraph, TemporalGraph], labels: LiteralPair) -> None:

@@ -15,7 +15,7 @@ from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.cost import check_memory
 from dualmatch.decode.assign import assign, decide
-from dualmatch.decode.belief import chosen_by_row
+from dualmatch.decode.belief import LEAST_SAMPLE, chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.fusing import FusedPlan, fuse
 from dualmatch.decode.matching import MatchingProblem, matching_problem
@@ -252,12 +252,15 @@ def _fused(run: Run) -> Alignment:
 
 
 def _gathered(run: Run) -> Evidence:
-    by_time_alone = not len(run.seeds) and run.literals is None
+    labelled = run.literals is not None and all(len(side.entity) for side in run.literals)
+    by_time_alone = not len(run.seeds) and not labelled
     if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
-        raise InputError(f"{reason}; without times, give seed pairs to start from, or labels")
+        raise InputError(f"{reason}; without times, give seed pairs to start from, or labels of both")
     with run.stages("evidence"):
         evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step, literals=run.literals)
     alone = evidence.beliefs.without_partner
+    if alone is None and len(evidence.beliefs.pairs) >= LEAST_SAMPLE:
+        logger.warning("too little stands apart to learn from: confidence is the matcher's own and may be too high")
     if alone is not None and alone > MOSTLY_ALONE:
         logger.warning(
             "%.0f %% of the best pairs look like chance: the graphs have little in common; "

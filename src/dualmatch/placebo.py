@@ -8,14 +8,12 @@ What the bereaved find is what entities without partner find: final beliefs are 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from scipy import sparse
 
 from dualmatch.decode.assign import assign
 from dualmatch.decode.belief import Beliefs, scores_of
-from dualmatch.decode.hiding import SHARE, hidden
+from dualmatch.decode.hiding import LEAST_SETTLED, hidden
 from dualmatch.decode.mixture import Scores
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
 from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
@@ -23,9 +21,6 @@ from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, build_tokens
 
-_ENOUGH = 500  # bereaved entities; small graphs take several folds to come near it
-_MOST_FOLDS = 5
-_LEAST_SETTLED = 120
 _SETTLED = 0.5
 
 
@@ -49,13 +44,12 @@ def without_partners(
     """
     free = np.flatnonzero(~np.isin(beliefs.pairs[:, 0], known[:, 0]))
     sure = free[beliefs.confidence[free] > _SETTLED]
-    if len(sure) < _LEAST_SETTLED:
+    if len(sure) < LEAST_SETTLED:
         best = np.argsort(-beliefs.confidence[free], kind="stable")
-        sure = np.sort(free[best[:_LEAST_SETTLED]])
+        sure = np.sort(free[best[:LEAST_SETTLED]])
     pairs = beliefs.pairs[sure]
-    folds = min(_MOST_FOLDS, math.ceil(_ENOUGH / max(1.0, SHARE * len(pairs))))
     found = []
-    for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs, folds):
+    for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs):
         stays = beliefs.confidence > _SETTLED
         stays[sure[lose_target | lose_source]] = False
         found.append(

@@ -23,6 +23,21 @@ def test_folds_hide_every_pair_once_and_half_of_them_on_either_side() -> None:
     assert 0.4 < lost[:, 0].sum() / 500 < 0.6
 
 
+def test_small_samples_take_all_folds_and_large_ones_one() -> None:
+    for n, folds in ((300, 5), (1000, 3), (5000, 1)):
+        assert len(list(hidden(*world(n)))) == folds
+
+
+def test_pairs_that_do_not_tell_the_graphs_apart_are_hidden_only_where_most_are_such() -> None:
+    scores, (source, target), pairs = world(200)
+    target[pairs[:60, 1]] = source[pairs[:60, 0]]
+    few = sum(lost | kept for lost, kept in hidden(scores, (source, target), pairs, folds=5))
+    assert not few[:60].any()
+    assert few[60:].all()
+    target[pairs[:, 1]] = source[pairs[:, 0]]
+    assert sum(lost | kept for lost, kept in hidden(scores, (source, target), pairs, folds=5)).all()
+
+
 def test_neither_the_order_of_pairs_nor_swapped_graphs_change_who_is_hidden() -> None:
     scores, weights, pairs = world()
     (target, source), *_ = hidden(scores, weights, pairs, folds=2)

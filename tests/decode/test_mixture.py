@@ -82,3 +82,13 @@ def test_the_share_without_partner_is_never_below_what_low_scores_show() -> None
     null = rng.normal(0, 1, 1000)
     fit = fit_two_normals(values, null)
     assert fit.without >= (values <= np.quantile(null, 0.9)).mean() / 0.9 - 1e-9
+
+
+def test_true_pairs_of_which_more_is_known_than_of_any_chance_pair_are_still_told_apart() -> None:
+    """Chance of two kinds, next to nothing for light entities and more for heavy ones: its slope means nothing."""
+    rng = np.random.default_rng(7)
+    light, heavy = rng.normal(-4.6, 0.1, 60), rng.normal(-2, 0.5, 60)
+    null = Scores(np.append(light, heavy), np.append(rng.normal(10, 0.3, 60), rng.normal(12, 0.3, 60)), np.ones(120))
+    found = Scores(rng.normal(0.5, 0.7, 200), rng.normal(13.5, 0.5, 200), np.ones(200))
+    chance = learn(found, null, final=True).chance_of_partner(found)
+    assert np.median(chance) > 0.9

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dualmatch.decode.assign import assign
-from dualmatch.decode.hiding import SHARE, hidden
+from dualmatch.decode.hiding import LEAST_SETTLED, hidden
 from dualmatch.decode.mixture import Learnt, Scores, learn, learn_from_decoys
 from dualmatch.decode.sinkhorn import Vector
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
@@ -26,8 +26,7 @@ Ids = NDArray[np.int64]
 # With fewer there is nothing to learn from; the plan's own probability has to do.
 LEAST_SAMPLE = 12
 MOST = 0.5
-_LEAST_SETTLED = 120
-_ENOUGH_HIDDEN = 500
+_NEXT_TO_NOTHING = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +146,9 @@ def chosen_by_row(plan: SparsePlan, beliefs: Beliefs) -> sparse.csr_array:
 
 def _settled_from(entry: Vector) -> float:
     """Pairs above one half; where those are few, the best 120 or so: a wrong pair taken apart does no harm."""
-    if len(entry) <= _LEAST_SETTLED:
+    if len(entry) <= LEAST_SETTLED:
         return 0.0
-    return min(0.5, float(np.partition(entry, -_LEAST_SETTLED)[-_LEAST_SETTLED]))
+    return min(0.5, float(np.partition(entry, -LEAST_SETTLED)[-LEAST_SETTLED]))
 
 
 def _left_behind(plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids) -> Scores:
@@ -159,8 +158,7 @@ def _left_behind(plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids) -
     sides and choose one another.
     """
     found = []
-    folds = 1 if SHARE * len(pairs) >= _ENOUGH_HIDDEN else 2
-    for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs, folds):
+    for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs):
         rows = np.setdiff1d(np.arange(plan.shape[0]), pairs[lose_source, 0])
         columns = np.setdiff1d(np.arange(plan.shape[1]), pairs[lose_target, 1])
         again = plan.restricted(rows, columns)
@@ -189,8 +187,8 @@ def at_pairs(matrix: sparse.csr_array, pairs: Ids) -> Vector:
 
 
 def logit(similarity: Vector) -> Vector:
-    """ln(s / (1 − s)), s kept a little within (0, 1)."""
-    inside = np.clip(similarity, 1e-4, 1.0 - 1e-4)
+    """ln(s / (1 − s)), s kept within (0.01, 1): below that all is next to nothing, whatever the logit makes of it."""
+    inside = np.clip(similarity, _NEXT_TO_NOTHING, 1.0 - 1e-4)
     value: Vector = np.log(inside / (1.0 - inside))
     return value
 

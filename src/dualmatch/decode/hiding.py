@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,21 +15,37 @@ Chosen = NDArray[np.bool_]
 
 SHARE = 0.2
 """This share of the pairs is hidden in a fold, half of them losing their target and half their source."""
+LEAST_SETTLED = 120
+"""Where fewer pairs are settled, this many of the best are taken: a wrong pair taken apart does no harm."""
+_ENOUGH = 500  # hidden pairs; small graphs take several folds to come near it
 _GOLDEN_RATIO = 0.6180339887498949  # its multiples spread evenly, whatever share is taken
 
 
 def hidden(
-    scores: Scores, weights: tuple[Vector, Vector], pairs: NDArray[np.int64], folds: int
+    scores: Scores, weights: tuple[Vector, Vector], pairs: NDArray[np.int64], folds: int | None = None
 ) -> Iterator[tuple[Chosen, Chosen]]:
     """For each fold, which of the pairs lose their target and which their source; no pair is hidden twice.
 
     Who is hidden depends on similarities and weights, never on row numbers or on which graph comes first: neither the
-    order of the input nor swapping the graphs changes it.
+    order of the input nor swapping the graphs changes it. Pairs whose two entities weigh the same do not tell the
+    graphs apart, so they are not hidden, unless most are such.
+
+    Parameters
+    ----------
+    folds:
+        As many as it takes to hide some 500 by default, five at most.
     """
-    of_source, of_target = weights[0][pairs[:, 0]], weights[1][pairs[:, 1]]
-    less, more = (np.round(np.log(which(of_source, of_target)), 6) for which in (np.minimum, np.maximum))
-    place = np.empty(len(pairs))
-    place[np.lexsort((less, more, scores.score))] = (np.arange(len(pairs)) * _GOLDEN_RATIO) % 1.0
+    if folds is None:
+        folds = min(round(1 / SHARE), math.ceil(_ENOUGH / max(1.0, SHARE * len(pairs))))
+    of_source, of_target = (np.round(np.log(weights[side][pairs[:, side]]), 6) for side in (0, 1))
+    less, more = np.minimum(of_source, of_target), np.maximum(of_source, of_target)
+    usable = of_source != of_target
+    if 2 * usable.sum() < len(pairs):
+        usable[:] = True
+    place = np.full(len(pairs), np.inf)
+    order = np.lexsort((less, more, scores.score))
+    order = order[usable[order]]
+    place[order] = (np.arange(len(order)) * _GOLDEN_RATIO) % 1.0
     for fold in range(folds):
         chosen = (place >= fold * SHARE) & (place < (fold + 1) * SHARE)
         first_half = place < (fold + 0.5) * SHARE

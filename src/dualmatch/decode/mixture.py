@@ -158,7 +158,12 @@ def _bin(share: Vector) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class _Expected:
-    """What chance scores on average, by how much is known of both entities."""
+    """What chance scores on average, by how much is known of both entities.
+
+    Similarity is what two entities share over the root of what is known of both. What they share by chance is the same
+    for all (slope −½) at one extreme and as that root (slope 0) at the other. Beyond lie accidents of the sample, and
+    true pairs, of which more is known than of most in it, must not be measured by those.
+    """
 
     at_0: float
     slope: float
@@ -166,7 +171,7 @@ class _Expected:
     @classmethod
     def fit(cls, score: Vector, weight: Vector) -> _Expected:
         centred = weight - weight.mean()
-        slope = float(centred @ score) / max(float(centred @ centred), 1e-9)
+        slope = min(max(float(centred @ score) / max(float(centred @ centred), 1e-9), -0.5), 0.0)
         return cls(float(score.mean() - slope * weight.mean()), slope)
 
     def at(self, weight: Vector) -> Vector:

@@ -18,8 +18,8 @@ _CHARACTER_BITS: Final = 21
 
 
 def with_texts(sides: tuple[FactSides, FactSides], literals: LiteralPair | None) -> tuple[FactSides, FactSides]:
-    """The sides of both graphs with what labels and literals say, if they are to be looked at."""
-    if literals is None:
+    """The sides of both graphs with what labels and literals say, if they are to be looked at and both have some."""
+    if literals is None or not all(len(side.entity) for side in literals):
         return sides
     source, target = text_families(literals)
     return replace(sides[0], texts=source), replace(sides[1], texts=target)
