@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from dualmatch.graph.model import TemporalGraph
 logger = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
+Part = Literal["relations", "background"]
+"""What an ablation may switch off: aligning relations, or the constant background of Sinkhorn."""
 
 # Context only orders what facts leave open, so it counts for little beside them.
 _CONTEXT_WEIGHT = 0.2
@@ -108,6 +110,7 @@ def gather_evidence(
     n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
     literals: LiteralPair | None = None,
+    without: Collection[Part] = (),
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -117,11 +120,14 @@ def gather_evidence(
         Pairs known beforehand; they stay in every round. Without them, round 0 goes by time alone.
     literals:
         Labels and other literals to look at besides the facts.
+    without:
+        Parts to do without, to see what they are worth.
     """
+    aligned, background = "relations" not in without, "background" not in without
     left, right, kinds = fact_sides(source, target)
     left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
-    knowledge = _knowledge(left, right, given, None) if len(given) else None
+    knowledge = _knowledge(left, right, given, None, aligned) if len(given) else None
     pairs, first_pairs, log = given, given, []
     builder = TokenBuilder(left, right, kinds)
     for number in range(max_rounds):
@@ -130,14 +136,14 @@ def gather_evidence(
             progress(number, max_rounds)
         tokens = builder.build(knowledge)
         similarity = _with_seeds(find_candidates(tokens, n_threads=n_threads), given)
-        settled = _balanced(similarity, sharpness_of(similarity))
+        settled = _balanced(similarity, sharpness_of(similarity), background)
         decoys = None if len(given) else decoy_scores(left, right, kinds, knowledge, tokens)
         beliefs = believe(settled, *known_weight(tokens), given, decoys)
         sure = beliefs.pairs[beliefs.confidence > SURE]
         changed = len(np.setxor1d(_codes(pairs, target), _codes(sure, target)))
         pairs, used = sure, knowledge
         first_pairs = pairs if number == 0 else first_pairs
-        knowledge = _knowledge(left, right, pairs, beliefs)
+        knowledge = _knowledge(left, right, pairs, beliefs, aligned)
         seconds = time.perf_counter() - start
         log.append(
             Round(
@@ -160,7 +166,7 @@ def gather_evidence(
         similarity=similarity,
         ranking=ranking,
         settled=settled,
-        plan=_balanced(ranking, settled.sharpness),
+        plan=_balanced(ranking, settled.sharpness, background),
         beliefs=beliefs,
         first_pairs=first_pairs,
         relations=align_relations(left, right, pairs),
@@ -173,9 +179,9 @@ def gather_evidence(
     )
 
 
-def _balanced(similarity: sp.csr_matrix, sharpness: float) -> SparsePlan:
+def _balanced(similarity: sp.csr_matrix, sharpness: float, background: bool = True) -> SparsePlan:
     """Sinkhorn until little moves: entities that share a weak candidate take longer to part than the paper's ten."""
-    return sparse_sinkhorn(sp.csr_array(similarity), sharpness, _SINKHORN_ITERATIONS)
+    return sparse_sinkhorn(sp.csr_array(similarity), sharpness, _SINKHORN_ITERATIONS, background)
 
 
 def sharpness_of(similarity: sp.csr_matrix) -> float:
@@ -205,8 +211,10 @@ def _second_best(matrix: sp.csr_matrix) -> Floats:
     return seconds
 
 
-def _knowledge(left: FactSides, right: FactSides, pairs: Ids, beliefs: Beliefs | None) -> Knowledge:
-    relations = align_relations(left, right, pairs)
+def _knowledge(
+    left: FactSides, right: FactSides, pairs: Ids, beliefs: Beliefs | None, aligned: bool = True
+) -> Knowledge:
+    relations = align_relations(left, right, pairs if aligned else pairs[:0])  # from no pair, no relation is alike
     if beliefs is None:
         soft = SoftPairs(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
     else:
