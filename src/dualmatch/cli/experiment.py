@@ -14,9 +14,9 @@ from dualmatch.cli.process import prepare_process
 from dualmatch.config import TRAINED, Config, Method
 from dualmatch.datasets.registry import fetched, fetched_folders
 from dualmatch.errors import InputError
-from dualmatch.experiments import EXPERIMENTS
 from dualmatch.experiments.cells import Cells
 from dualmatch.experiments.plots import check_matplotlib
+from dualmatch.experiments.registry import EXPERIMENTS
 from dualmatch.experiments.report import how_made
 from dualmatch.experiments.results import collect
 from dualmatch.experiments.study import METHODS, QUICK, Study

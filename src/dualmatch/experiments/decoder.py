@@ -20,6 +20,7 @@ _LEAST_REGRET: Final = 0.05
 _SEARCH_COLUMNS: Final = (
     Column("dataset"),
     Column("setting"),
+    Column("pairs"),
     *(Column(name, 2) for name in ("worst H@1", "best H@1", "chosen H@1", "short of the best")),
     Column("best α"),
     Column("chosen α"),
@@ -36,17 +37,20 @@ def decoder(study: Study) -> Report:
     for bench in study.benches():
         found = {setting: bench.decoded(setting, study.seeds[0]) for setting in SETTINGS}
         for setting, decoded in found.items():
-            quoted = GRID_SEARCH.get((bench.subject.paper_name or "", setting), (None,) * 3)
-            searches.append((bench.subject.name, setting, *_search(decoded), *quoted))
-            if decoded is not None and (why := _why_not_best(decoded)):
-                notes.append(f"{bench.subject.name}, {setting}: {why}")
+            published = GRID_SEARCH.get((bench.subject.paper_name or "", setting))
+            for group in ("all", *_groups(decoded)):
+                quoted = published if published is not None and group == "all" else (None,) * 3
+                searches.append((bench.subject.name, setting, group, *_search(decoded, group), *quoted))
+                why = None if decoded is None else _why_not_best(decoded, group)
+                if why is not None:
+                    notes.append(f"{bench.subject.name}, {setting}, {group} pairs: {why}")
         done = {setting: decoded for setting, decoded in found.items() if decoded is not None}
         if done:
             curves.append(_curves_table(bench, done))
             figures.append(_figure(bench, done))
     for name in study.absent(("DICEWS", "WY50K")):
         missing: tuple[Value, ...] = (NOT_RUN,) * 7
-        searches += [(name, setting, *missing, *GRID_SEARCH[name, setting]) for setting in SETTINGS]
+        searches += [(name, setting, "all", *missing, *GRID_SEARCH[name, setting]) for setting in SETTINGS]
     title = "The worst and the best H@1 over α, and H@1 at the α of smallest D"
     tables = (Table("search", title, _SEARCH_COLUMNS, tuple(searches)), *curves)
     return Report("decoder", "GM-Decoder analysis", tables, tuple(figures), tuple(notes))
@@ -58,10 +62,17 @@ def hits_by_alpha(decoded: Result, group: str = "all") -> dict[str, float]:
     return {alpha: alphas[alpha]["paper"][group]["h1"] for alpha in sorted(alphas, key=float)}
 
 
-def _search(decoded: Result | None) -> tuple[Value, ...]:
+def _groups(decoded: Result | None) -> list[str]:
+    """Groups of pairs that were ranked besides all of them."""
+    return (
+        [] if decoded is None else [group for group in decoded["alphas"][decoded["chosen"]]["paper"] if group != "all"]
+    )
+
+
+def _search(decoded: Result | None, group: str = "all") -> tuple[Value, ...]:
     if decoded is None:
         return (NOT_RUN,) * 7
-    hits, chosen = hits_by_alpha(decoded), decoded["chosen"]
+    hits, chosen = hits_by_alpha(decoded, group), decoded["chosen"]
     best = _best_alpha(hits)
     return (
         min(hits.values()),
@@ -70,13 +81,13 @@ def _search(decoded: Result | None) -> tuple[Value, ...]:
         hits[best] - hits[chosen],
         f"{float(best):g}",
         f"{float(chosen):g}",
-        rank_correlation(decoded),
+        rank_correlation(decoded, group),
     )
 
 
-def rank_correlation(decoded: Result) -> float | None:
+def rank_correlation(decoded: Result, group: str = "all") -> float | None:
     """Spearman's, of H@1 and D over α: −1 where the smaller D always has the higher H@1; None if either is constant."""
-    hits = hits_by_alpha(decoded)
+    hits = hits_by_alpha(decoded, group)
     distances = [decoded["alphas"][alpha]["distance"]["total"] for alpha in hits]
     if len(set(hits.values())) < 2 or len(set(distances)) < 2:
         return None
@@ -98,9 +109,9 @@ def _best_alpha(hits: dict[str, float]) -> str:
     return max(hits, key=lambda alpha: hits[alpha])
 
 
-def _why_not_best(decoded: Result) -> str | None:
+def _why_not_best(decoded: Result, group: str = "all") -> str | None:
     """What D preferred to the best α: which of its two terms fell, and by how much."""
-    hits, chosen = hits_by_alpha(decoded), decoded["chosen"]
+    hits, chosen = hits_by_alpha(decoded, group), decoded["chosen"]
     best = _best_alpha(hits)
     short = hits[best] - hits[chosen]
     if short < _LEAST_REGRET:

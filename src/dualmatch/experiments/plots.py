@@ -20,6 +20,7 @@ _GREYS: Final = ("#000000", "#1f4e79", "#8c2d04", "#4d4d4d", "#54278f", "#006d2c
 _FACES: Final = ("#4d4d4d", "#ffffff", "#bdbdbd", "#737373")
 _HATCHES: Final = ("", "//", "..", "xx")
 _WIDTH, _HEIGHT = 4.4, 3.1
+_MANY: Final = 3  # series from which on the legend stands beside the plot
 KINDS: Final = ("png", "svg")
 
 
@@ -74,7 +75,8 @@ def draw(figure: Figure, stem: Path) -> list[Path]:
     columns = max(len(row) for row in figure.rows)
     paths = []
     with mpl.rc_context({"svg.hashsalt": "dualmatch", "svg.fonttype": "path", "font.size": 10}):
-        canvas = Canvas(figsize=(_WIDTH * columns, _HEIGHT * len(figure.rows)), layout="constrained")
+        wide = 1.6 if any(len(panel.series) > _MANY for row in figure.rows for panel in row) else 1.0
+        canvas = Canvas(figsize=(wide * _WIDTH * columns, _HEIGHT * len(figure.rows)), layout="constrained")
         FigureCanvasAgg(canvas)
         for number, row in enumerate(figure.rows):
             for place, panel in enumerate(row):
@@ -99,7 +101,10 @@ def _draw_panel(axes: Any, panel: Panel, ring: str) -> None:
     axes.set_ylabel(panel.y_label)
     axes.grid(visible=True, axis="y" if panel.categories else "both", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.legend(fontsize=8, framealpha=0.9)
+    if len(panel.series) > _MANY:
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.02, 1.0))
+    else:
+        axes.legend(fontsize=8, framealpha=0.9)
 
 
 def _draw_bars(axes: Any, panel: Panel) -> None:
@@ -109,7 +114,7 @@ def _draw_bars(axes: Any, panel: Panel) -> None:
         places = [x + shift for x in series.x]
         face, hatch = _FACES[number % len(_FACES)], _HATCHES[number % len(_HATCHES)]
         bars = axes.bar(places, series.y, width, label=series.label, color=face, edgecolor="black", hatch=hatch)
-        axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=2)
+        axes.bar_label(bars, fmt="%.3g", fontsize=8, padding=2)
     axes.set_xticks(range(len(panel.categories)), panel.categories)
     axes.margins(y=0.15)
 

@@ -78,15 +78,18 @@ class Workbench:
         return self.cells.result(key, lambda: self._run(method, setting, seed))
 
     def _run(self, method: Method, setting: Setting, seed: int) -> Result:
-        subject = self.subject
-        seeds, unit = subject.seeds(setting), quick_unit_seconds()
-        # The time channel learns nothing from seeds: they only leave the test.
-        known = seeds if len(seeds) and method != "temporal" else None
-        gold = subject.gold if known is not None else subject.tested(setting)
+        if method == "temporal":
+            return self._by_time(setting)
+        subject, unit = self.subject, quick_unit_seconds()
+        seeds = subject.seeds(setting)
         alignment = align(
-            subject.source, subject.target, known, config=self.config(method, seed=seed), progress=self.progress
+            subject.source,
+            subject.target,
+            seeds if len(seeds) else None,
+            config=self.config(method, seed=seed),
+            progress=self.progress,
         )
-        evaluation = evaluate(alignment, gold, subject.groups(setting))
+        evaluation = evaluate(alignment, subject.gold, subject.groups(setting))
         report = asdict(evaluation)
         return {
             "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
@@ -95,6 +98,17 @@ class Workbench:
             "pseudo_seeds": report["pseudo_seeds"],
             "weights": None if alignment.weights is None else dict(alignment.weights),
             "seconds": dict(alignment.seconds),
+            "unit_seconds": unit,
+        }
+
+    def _by_time(self, setting: Setting) -> Result:
+        """The time channel learns nothing from seeds: they only leave the test, so one S^t serves all settings."""
+        unit = quick_unit_seconds()
+        plan, pseudo = self.time_plan(), self.pseudo_seeds()
+        return {
+            "protocols": self.rankings(plan, setting),
+            "pseudo_seeds": None if pseudo is None else asdict(pair_quality(pseudo["pairs"], self.subject.gold)),
+            "seconds": {"temporal": self.temporal()[1]},
             "unit_seconds": unit,
         }
 
