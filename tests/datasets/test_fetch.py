@@ -36,6 +36,7 @@ class Served:
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     break_off_after: int | None = None
     knows_ranges: bool = True
+    off_by: int = 0
 
 
 @pytest.fixture
@@ -56,6 +57,8 @@ def server() -> Iterator[Served]:
                 return
             self.send_response(206 if start else 200)
             self.send_header("Content-Length", str(len(content) - start))
+            if start:
+                self.send_header("Content-Range", f"bytes {start + served.off_by}-{len(content) - 1}/{len(content)}")
             self.end_headers()
             end = len(content) if served.break_off_after is None else start + served.break_off_after
             self.wfile.write(content[start:end])
@@ -122,6 +125,16 @@ def test_a_server_without_ranges_or_a_part_too_long_starts_anew(server: Served, 
     dataset.path.mkdir(parents=True)
     (dataset.path / ".triples_1.part").write_bytes(left)
     fetch(dataset)
+    assert (dataset.path / "triples_1").read_bytes() == CONTENT["triples_1"]
+
+
+def test_another_part_than_asked_for_is_not_taken(server: Served, dataset: Dataset) -> None:
+    server.off_by = 1
+    dataset.path.mkdir(parents=True)
+    (dataset.path / ".triples_1.part").write_bytes(CONTENT["triples_1"][:1000])
+    with pytest.raises(InputError, match="another part of the file"):
+        fetch(dataset)
+    fetch(dataset)  # from the start
     assert (dataset.path / "triples_1").read_bytes() == CONTENT["triples_1"]
 
 

@@ -103,6 +103,9 @@ def _receive(url: str, part: Path, file: RemoteFile, progress: FileProgress | No
         answer = urllib.request.urlopen(url, timeout=_TIMEOUT)
     with answer:
         goes_on = answer.status == http.HTTPStatus.PARTIAL_CONTENT
+        if goes_on and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            part.unlink()
+            raise ConnectionError("the server sent another part of the file than was asked for")
         received = have if goes_on else 0
         length = answer.headers.get("Content-Length")
         total = received + int(length) if length and length.isdigit() else file.size or 0

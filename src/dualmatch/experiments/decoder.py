@@ -122,8 +122,8 @@ def _why_not_best(decoded: Result, group: str = "all") -> str | None:
     falling = min(("relational", "temporal"), key=lambda name: change[name])
     reason = (
         "S^t is built from the very times that this term compares, so it tends to fall as α grows, whatever is right"
-        if falling == "temporal"
-        else "more rows choose targets whose neighbours correspond, though they are not the right ones"
+        if falling == "temporal" and float(chosen) > float(best)
+        else "D adds up how well the choices of all rows correspond, those without a partner too: not how many are right"
     )
     return (
         f"the chosen α = {float(chosen):g} is {short:.2f} points short of the best, α = {float(best):g}. From there "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -72,7 +74,7 @@ def sampled(bench: Workbench, method: Method, share: int) -> Result | None:
         options = config.model_dump(mode="json", exclude_defaults=True, exclude={"memory_limit"})
         asked = {"folder": str(bench.subject.path.resolve()), "share": share / 100, "config": options}
         call = [sys.executable, "-m", "dualmatch.cli.sampled_run", json.dumps(asked)]
-        done = subprocess.run(call, capture_output=True, text=True, check=False)
+        done = subprocess.run(call, capture_output=True, text=True, check=False, env=_own_environment())
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise DualMatchError(f"the run of {method} on a sample of {share} % failed: {last}")
@@ -80,6 +82,13 @@ def sampled(bench: Workbench, method: Method, share: int) -> Result | None:
         return result
 
     return bench.cells.result(bench.key("sample", method, "unsupervised", None, share=share), compute)
+
+
+def _own_environment() -> dict[str, str]:
+    """The environment of a child that finds this very package."""
+    package = str(Path(__file__).parents[2])
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def growth(by_share: dict[int, Result], part: str) -> float:
