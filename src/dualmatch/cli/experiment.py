@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -138,8 +139,9 @@ def experiment_command(
             progress,
         )
         report = experiment.run(study)
+    report = report if figures else replace(report, figures=())
     made = how_made(name, [subject.path for subject in subjects], _arguments(seeds, methods, quick))
-    paths = report.write(output, made, figures)
+    paths = report.write(output, made)
     if not quiet:
         console.say(report.markdown(made))
         console.note(f"written: {', '.join(str(path) for path in paths)}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dualmatch.align import align
 from dualmatch.decode.decoder import decode
 from dualmatch.decode.sinkhorn import Best
-from dualmatch.experiments.cells import Arrays, Result
+from dualmatch.experiments.cells import Arrays, Result, computed
 from dualmatch.experiments.paper import CASES, Setting
 from dualmatch.experiments.report import Report
 from dualmatch.experiments.study import Study
@@ -67,9 +67,8 @@ def choices(bench: Workbench, seed: int) -> Arrays | None:
     """The best target of every source entity by each channel and by the whole, with its P̂."""
 
     def compute() -> Arrays:
-        config, trained = bench.config(seed=seed), bench.needed(_SETTING, seed)
-        decoded = bench.decoded(_SETTING, seed)
-        chosen = float(decoded["chosen"]) if decoded else 0.0
+        config, trained = bench.config(seed=seed), computed(bench.trained(_SETTING, seed))
+        chosen = float(computed(bench.decoded(_SETTING, seed))["chosen"])
         relational, temporal = bench.relational(trained), bench.temporal()[0]
         found: Arrays = {"known": trained["known"], "alpha": np.array(chosen)}
         _keep(found, "time", bench.time_plan().best())

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ Key = Mapping[str, Any]
 Result = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 Announce = Callable[[str], None]
+Found = TypeVar("Found")
 
 
 @dataclass
@@ -90,6 +91,13 @@ class Cells:
 
     def _to_redo(self, key: Key, path: Path) -> bool:
         return not self.finished_only and key.get("method") in self.redo and path not in self._redone
+
+
+def computed(found: Found | None) -> Found:
+    """What a cell gives that was asked for while computing another: it is there, or was just made."""
+    if found is None:
+        raise RuntimeError("a cell was asked for that is not there, of cells that only read")
+    return found
 
 
 def in_words(key: Key) -> str:

@@ -123,7 +123,7 @@ def _why_not_best(decoded: Result, group: str = "all") -> str | None:
     reason = (
         "S^t is built from the very times that this term compares, so it tends to fall as α grows, whatever is right"
         if falling == "temporal" and float(chosen) > float(best)
-        else "D adds up how well the choices of all rows correspond, those without a partner too: not how many are right"
+        else "D adds up how well all choices correspond, also of entities without a partner: not how many are right"
     )
     return (
         f"the chosen α = {float(chosen):g} is {short:.2f} points short of the best, α = {float(best):g}. From there "

@@ -22,7 +22,7 @@ from dualmatch.config import Method
 from dualmatch.cost import quick_unit_seconds
 from dualmatch.encode.relational import carried_over_similarity
 from dualmatch.evaluate import evaluate
-from dualmatch.experiments.cells import Arrays, Result
+from dualmatch.experiments.cells import Arrays, Result, computed
 from dualmatch.experiments.paper import OPEN_WORLD
 from dualmatch.experiments.report import Report
 from dualmatch.experiments.sampling import restricted
@@ -187,9 +187,7 @@ def _dualmatch(bench: Workbench, seed: int) -> Result | None:
         }
 
     def compute() -> Result:
-        trained = bench.cells.arrays({**key, "cell": "open-world trained"}, train)
-        if trained is None:  # cells that compute nothing never come here
-            raise RuntimeError("a training was asked for of cells that only read")
+        trained = computed(bench.cells.arrays({**key, "cell": "open-world trained"}, train))
         return bench.decode_every(trained, cut_world(bench.subject, seed).sets)
 
     decoded = bench.cells.result(key, compute)

@@ -58,20 +58,19 @@ class Report:
         parts += [f"![{figure.caption}]({self.name}-{figure.slug}.png)\n\n{figure.caption}" for figure in self.figures]
         return "\n\n".join([*parts, made]) + "\n"
 
-    def write(self, folder: Path, made: str, figures: bool = True) -> list[Path]:
+    def write(self, folder: Path, made: str) -> list[Path]:
         """Write everything into a folder, made where it is not there; what an earlier run wrote is replaced."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{folder}: cannot be made ({error.strerror}); choose another folder with -o") from None
-        shown = self if figures else Report(self.name, self.title, self.tables, (), self.notes, self.ranked, self.text)
         paths = [folder / f"{self.name}.md"]
-        write_text(paths[0], shown.markdown(made))
+        write_text(paths[0], self.markdown(made))
         for table in self.tables:
             several = f"-{table.slug}" if len(self.tables) > 1 else ""
             paths.append(folder / f"{self.name}{several}.csv")
             write_text(paths[-1], table.csv())
-        for figure in shown.figures:
+        for figure in self.figures:
             paths += draw(figure, folder / f"{self.name}-{figure.slug}")
         return paths
 

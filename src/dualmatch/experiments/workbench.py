@@ -24,7 +24,7 @@ from dualmatch.encode.relational import relational_similarity
 from dualmatch.encode.seeds import mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.evaluate import evaluate, pair_quality, paper_ranking, ranking
-from dualmatch.experiments.cells import Arrays, Cells, Key, Result
+from dualmatch.experiments.cells import Arrays, Cells, Key, Result, computed
 from dualmatch.experiments.paper import Setting
 from dualmatch.experiments.subject import Subject
 from dualmatch.similarity import FactorSimilarity, Similarity, hold
@@ -186,7 +186,7 @@ class Workbench:
         return self.cells.result(key, lambda: self._decode(setting, seed, hops, **options))
 
     def _decode(self, setting: Setting, seed: int, hops: int, **options: Any) -> Result:
-        trained = self.needed(setting, seed, **options)
+        trained = computed(self.trained(setting, seed, **options))
         sets = {"all": self.subject.tested(setting), **self.subject.groups(setting)}
         result = self.decode_every(trained, sets, hops)
         pseudo = self.pseudo_seeds() if setting == "unsupervised" else None
@@ -252,7 +252,7 @@ class Workbench:
         """The Naive Strategy in place of the GM-Decoder, on the same training."""
 
         def compute() -> Result:
-            trained = self.needed(setting, seed)
+            trained = computed(self.trained(setting, seed))
             temporal, _ = self.temporal()
             plan = decode_naively(temporal, self.relational(trained), self.config().hops, self.share).plan
             return {"protocols": self.rankings(plan, setting)}
@@ -263,13 +263,6 @@ class Workbench:
         """H@1, H@10 and MRR of the tested pairs and their groups, by both protocols."""
         sets = {"all": self.subject.tested(setting), **self.subject.groups(setting)}
         return rankings_of(plan, sets)
-
-    def needed(self, setting: Setting, seed: int, **options: Any) -> Arrays:
-        """A training that must be there, or be made."""
-        trained = self.trained(setting, seed, **options)
-        if trained is None:  # cells that compute nothing never come here
-            raise RuntimeError("a training was asked for of cells that only read")
-        return trained
 
     def training_progress(self, done: int, total: int, note: str) -> None:
         """Progress of a training, for the callback of the whole."""
