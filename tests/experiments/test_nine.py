@@ -35,9 +35,13 @@ _UNIT_USERS = ("workbench", "open_world", "report")
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_time_for_units() -> Iterator[None]:
-    """The machine's unit takes a second a cell to measure, and nothing here looks at it."""
+    """The machine's unit takes a second a cell to measure, and nothing here looks at it.
+
+    Switches of the whole process stay as they are: denormal numbers that are flushed would fail other tests.
+    """
     torch.set_num_threads(1)  # small tensors: threads only get in each other's way
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dualmatch.cli.experiment.prepare_process", lambda _config: None)
         for name in _UNIT_USERS:
             patch.setattr(f"dualmatch.experiments.{name}.quick_unit_seconds", lambda: 1.0)
         yield
@@ -178,6 +182,7 @@ def test_results_are_what_the_experiments_wrote(out: Path, tmp_path: Path, capsy
         assert (tmp_path / figure).is_file()
     assert (tmp_path / "results" / "overall-dated.csv").read_bytes() == (out / "overall-dated.csv").read_bytes()
     assert "RESULTS.md" in capsys.readouterr().out
+    assert text.count("ranked among the tested partners") == 1
 
 
 def test_results_say_what_was_not_run(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from dualmatch.errors import InputError
+from dualmatch.experiments.report import PROTOCOLS
 from dualmatch.experiments.tables import NOT_RUN
 from dualmatch.io.atomic import replacing, write_text
 
@@ -38,6 +39,7 @@ def collect(folder: Path, names: tuple[str, ...], page: Path) -> list[Path]:
         "Made by `dualmatch experiment results` from what the experiments themselves wrote; do not edit. How to redo "
         "each of them, and what we make of it: [docs/experiments.md](docs/experiments.md). Tables as CSV and figures "
         f"as SVG: [{FIGURES}/]({FIGURES}/).",
+        PROTOCOLS,
         "\n".join(
             f"- [{name}](#{_anchor(folder, name)})" if name in done else f"- {name}: {NOT_RUN}" for name in names
         ),
@@ -45,7 +47,7 @@ def collect(folder: Path, names: tuple[str, ...], page: Path) -> list[Path]:
     for name in names:
         if name in done:
             text = (folder / f"{name}.md").read_text(encoding="utf-8").strip()
-            text = re.sub(r"(?m)^#", "##", text)
+            text = re.sub(r"(?m)^#", "##", text.replace(f"{PROTOCOLS}\n\n", ""))  # said once, above
             parts.append(re.sub(r"!\[([^\]]*)\]\(([^)/]+)\)", rf"![\1]({FIGURES}/\2)", text))
         else:
             parts.append(f"## {name}\n\n{NOT_RUN}")
