@@ -82,6 +82,7 @@ def test_only_finished_cells_are_told_where_nothing_may_be_computed(tmp_path: Pa
     reader = Cells(tmp_path, redo=frozenset({"evidence"}), finished_only=True)
     assert reader.result(KEY, work.result) is None
     assert reader.arrays(KEY, work.arrays) is None
+    assert reader.not_run == {"run: d, evidence, less"}
     Cells(tmp_path).result(KEY, work.result)
     assert reader.result(KEY, work.result) is not None
     assert work.made == 1

@@ -170,6 +170,7 @@ def test_what_is_not_finished_is_not_run(data: list[str], tmp_path: Path) -> Non
     rows = rows_of(tmp_path / "overall-dated.csv")
     assert {row["unsupervised H@1"] for row in rows} == {"not run"}
     assert {row["paper H@1"] for row in rows_of(tmp_path / "ablation-dated.csv")} == {"not run"}
+    assert "24 cells of it not run yet" in page(tmp_path, "overall")  # two worlds, four methods, three settings
 
 
 def test_results_are_what_the_experiments_wrote(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,7 +140,8 @@ def experiment_command(
         )
         report = experiment.run(study)
     report = report if figures else replace(report, figures=())
-    made = how_made(name, [subject.path for subject in subjects], _arguments(seeds, methods, quick))
+    folders_used = [subject.path for subject in subjects]
+    made = how_made(name, folders_used, _arguments(seeds, methods, quick), study.cells)
     paths = report.write(output, made)
     if not quiet:
         console.say(report.markdown(made))

@@ -174,7 +174,7 @@ def _why(subject: Subject, found: Arrays, row: int, partner: int | None) -> str:
     for label, other in (("its partner's", partner), ("the wrong choice's", wrong)):
         if other is not None:
             common = _common_times(subject, row, other)
-            said = f"{len(common)} times in common" if common else "no time in common"
+            said = f"{len(common) or 'no'} time{'s' if len(common) > 1 else ''} in common"
             parts.append(f"{label} ({said}): {_facts(subject.target, other)}")
     return "; ".join(parts)
 

@@ -33,6 +33,7 @@ Result = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 Announce = Callable[[str], None]
 Found = TypeVar("Found")
+Kept = TypeVar("Kept", Result, Arrays)
 
 
 @dataclass
@@ -49,12 +50,18 @@ class Cells:
         Told which cell is begun.
     finished_only:
         Compute nothing: a cell that is not there is None.
+    not_run:
+        Cells that were asked for and are not there.
+    units:
+        Seconds of the machine's own unit while each cell that tells it was computed.
     """
 
     folder: Path
     redo: frozenset[str] = frozenset()
     finished_only: bool = False
     announce: Announce = field(default=lambda _text: None)
+    not_run: set[str] = field(default_factory=set)
+    units: dict[str, float] = field(default_factory=dict)
     _redone: set[Path] = field(default_factory=set)
 
     def result(self, key: Key, compute: Callable[[], Result]) -> Result | None:
@@ -68,7 +75,7 @@ class Cells:
             write_text(path, json.dumps({"key": _whole(key), "result": found}, indent=1, allow_nan=False) + "\n")
             self._redone.add(path)
             found = json.loads(json.dumps(found))  # what a second run will read, to the last digit
-        return found
+        return self._told(key, found)
 
     def arrays(self, key: Key, compute: Callable[[], Arrays]) -> Arrays | None:
         """The arrays of a cell: read, or computed and kept."""
@@ -81,13 +88,20 @@ class Cells:
             with replacing(path) as temporary, temporary.open("wb") as file:
                 np.savez(file, **found)  # type: ignore[arg-type]
             self._redone.add(path)
-        return found
+        return self._told(key, found)
 
     def path(self, key: Key, suffix: str) -> Path:
         """Where a cell lies: words for people, a hash for certainty."""
         digest = hashlib.sha256(json.dumps(_whole(key), sort_keys=True).encode()).hexdigest()[:16]
         words = re.sub(r"[^A-Za-z0-9.]+", "-", in_words(key)).strip("-").lower()[:80]
         return self.folder / f"{words}-{digest}{suffix}"
+
+    def _told(self, key: Key, found: Kept | None) -> Kept | None:
+        if found is None:
+            self.not_run.add(in_words(key))
+        elif "unit_seconds" in found:
+            self.units[in_words(key)] = float(found["unit_seconds"])
+        return found
 
     def _to_redo(self, key: Key, path: Path) -> bool:
         return not self.finished_only and key.get("method") in self.redo and path not in self._redone

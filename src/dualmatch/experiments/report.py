@@ -11,12 +11,14 @@
 from __future__ import annotations
 
 import os
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dualmatch.cost import quick_unit_seconds
 from dualmatch.errors import OutputError
+from dualmatch.experiments.cells import Cells
 from dualmatch.experiments.paper import PAPER
 from dualmatch.experiments.plots import Figure, draw
 from dualmatch.experiments.tables import Table
@@ -75,13 +77,18 @@ class Report:
         return paths
 
 
-def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str]) -> str:
-    """Version, command and machine, without any path of the machine."""
+def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells: Cells) -> str:
+    """Version, command and machine, without any path of the machine; and how many cells are missing."""
     data = [part for folder in folders for part in ("--data", folder.resolve().name)]
     command = " ".join(["dualmatch", "experiment", name, *data, *arguments])
-    unit = quick_unit_seconds()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    units = sorted(cells.units.values()) or [quick_unit_seconds()]
+    unit = f"{statistics.median(units):.2f} s"
+    if len(units) > 1:
+        unit = f"{unit} in the median ({units[0]:.2f} to {units[-1]:.2f} s)"
+    count = len(cells.not_run)
+    missing = f" {count} {'cells' if count > 1 else 'cell'} of it not run yet." if count else ""
     return (
-        f"*dualmatch {__version__}; `{command}`; {cores} cores, no GPU; one machine unit (a 4096³ float32 matrix "
-        f"product) took {unit:.2f} s when this page was written.*"
+        f"*dualmatch {__version__}; `{command}`; {cores} cores, no GPU; one machine unit, a 4096³ float32 matrix "
+        f"product, took {unit}.{missing}*"
     )
