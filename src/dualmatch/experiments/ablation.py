@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
-from dualmatch.config import Method
+from dualmatch.config import TRAINED, Method
 from dualmatch.evaluate import are_right, f1_score
 from dualmatch.evidence import SURE, Part, gather_evidence
 from dualmatch.experiments.cells import Result
@@ -20,6 +21,8 @@ from dualmatch.experiments.workbench import Workbench
 _SETTING: Final[Setting] = "less"
 _NOTICEABLE: Final = 0.1
 """Points of H@1 below which a part is said to make no difference."""
+_ONE_SEED: Final = 0.3
+"""Points of H@1 that two trainings of the same may differ by (docs/relational.md): less says nothing from one seed."""
 _COLUMNS: Final = (
     Column("variant"),
     *(Column(f"paper {hit.name}", hit.digits) for hit in HITS),
@@ -99,7 +102,7 @@ def _paper_rows(bench: Workbench, seeds: tuple[int, ...]) -> tuple[list[tuple[Va
         rows.append(_row(label, runs, change, None if published is None else published.h1, was))
         if isinstance(change, Spread):
             published_words = "" if was is None else f" (quoted: {was:+.1f} on {bench.subject.paper_name})"
-            notes.append(f"{part}: {_verdict(change)}{published_words}.")
+            notes.append(f"{part}: {_verdict(change, trained=True)}{published_words}.")
     return rows, notes
 
 
@@ -114,7 +117,7 @@ def _our_rows(bench: Workbench, study: Study) -> tuple[list[tuple[Value, ...]], 
             change = None if part == method else _change(runs, whole)
             rows.append(_row(f"method {method}" if part == method else f"{method} {part}", runs, change, None, None))
             if isinstance(change, Spread):
-                notes.append(f"{method} {part}: {_verdict(change)}.")
+                notes.append(f"{method} {part}: {_verdict(change, method in TRAINED)}.")
     return rows, notes
 
 
@@ -138,8 +141,19 @@ def _change(runs: list[Result | None], whole: list[Result | None]) -> Value:
     )
 
 
-def _verdict(change: Spread) -> str:
+def _verdict(change: Spread, trained: bool) -> str:
+    """What the change of H@1 means, as far as it is more than chance.
+
+    >>> _verdict(Spread(-0.2, None, 1), trained=True)
+    'without it H@1 changes by -0.20 points, no more than two trainings of the same may differ by'
+    """
     points = change.mean
+    if trained:
+        error = _ONE_SEED if change.deviation is None else 2 * change.deviation / math.sqrt(change.seeds)
+        if _NOTICEABLE <= abs(points) < error:
+            return (
+                f"without it H@1 changes by {points:+.2f} points, no more than two trainings of the same may differ by"
+            )
     if points <= -_NOTICEABLE:
         return f"without it H@1 is {-points:.2f} points lower, so it earns its place"
     if points >= _NOTICEABLE:
