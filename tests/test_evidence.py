@@ -110,3 +110,22 @@ def test_relations_that_say_the_same_end_in_one_class() -> None:
     for source, target, inverse in pair.relation_gold.tolist():
         assert relations.source_class[source] == relations.target_class[target + n_target * inverse]
         assert relations.source_class[source + n_source] == relations.target_class[target + n_target * (1 - inverse)]
+
+
+def test_each_part_can_be_switched_off_and_only_that() -> None:
+    pair = simulate(MIXED)
+    seeds = pair.gold[:30]
+    whole, no_relations, no_background = (
+        gather_evidence(pair.source, pair.target, seeds, without=parts)
+        for parts in ((), ("relations",), ("background",))
+    )
+    for evidence, aligned, background in (
+        (whole, True, True),
+        (no_relations, False, True),
+        (no_background, True, False),
+    ):
+        knowledge = evidence.knowledge
+        assert knowledge is not None
+        common = np.intersect1d(knowledge.source_class, knowledge.target_class)
+        assert bool(len(common)) == aligned
+        assert evidence.settled.background == evidence.plan.background == background

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dualmatch.errors import ConfigError, OutputError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, precision_of
+from dualmatch.io import folder_out
 from dualmatch.io.folder import read_folder
 from dualmatch.simulate import DEMO, SimulatedPair, World, folder, scale_world, shuffled_copy, simulate, write_folder
 from dualmatch.simulate.history import NO_DAY
@@ -353,21 +354,21 @@ def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt(), OSError(28, "No space left on device")])
-@pytest.mark.parametrize("step", ["_write_table", "sync"])
+@pytest.mark.parametrize(("step", "at"), [("write_table", 2), ("sync", 1)])
 def test_interrupted_write_leaves_nothing_behind(
-    interruption: BaseException, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    interruption: BaseException, step: str, at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(entities=50)
     before = contents(write_folder(simulate(world), tmp_path / "old"))
-    calls, real = [0], getattr(folder, step)
+    calls, real = [0], getattr(folder_out, step)
 
     def break_off(*arguments: object) -> None:
         calls[0] += 1
-        if calls[0] == 2:
+        if calls[0] == at:
             raise interruption
         real(*arguments)
 
-    monkeypatch.setattr(folder, step, break_off)
+    monkeypatch.setattr(folder_out, step, break_off)
     expected = OutputError if isinstance(interruption, OSError) else KeyboardInterrupt
     for name in ("new", "old"):
         calls[0] = 0

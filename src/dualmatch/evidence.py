@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from dualmatch.encode.evidence.texts import with_texts
 from dualmatch.encode.evidence.tokens import Knowledge, Tokens, build_tokens
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.rounds import CLOSED, SURE, Looking, Round, balanced
+from dualmatch.rounds import CLOSED, SURE, Looking, Part, Round
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +81,7 @@ def gather_evidence(
     n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
     literals: LiteralPair | None = None,
+    without: Collection[Part] = (),
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -90,11 +91,13 @@ def gather_evidence(
         Pairs known beforehand; they stay in every round. Without them, round 0 goes by time alone.
     literals:
         Labels and other literals to look at besides the facts.
+    without:
+        Parts to do without, to see what they are worth.
     """
     left, right, kinds = fact_sides(source, target)
     left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
-    looking = Looking(left, right, kinds, given, n_threads)
+    looking = Looking(left, right, kinds, given, n_threads, without)
     start, log, pairs, settling = time.perf_counter(), [], given, False
     look = looking.first()
     first_pairs = look.sure
@@ -123,7 +126,7 @@ def gather_evidence(
         similarity=look.similarity,
         ranking=ranking,
         settled=look.plan,
-        plan=balanced(ranking, look.plan.sharpness),
+        plan=looking.balanced(ranking, look.plan.sharpness),
         beliefs=beliefs,
         first_pairs=first_pairs,
         relations=align_relations(left, right, pairs),

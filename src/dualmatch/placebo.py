@@ -86,7 +86,7 @@ def _bereaved(
         np.flatnonzero(~(which | _marked(len(which), pairs[:, side]))) for side, which in enumerate(gone)
     )
     similarity = find_candidates(scored, n_threads=n_threads, among=(open_rows, open_columns))
-    again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations)
+    again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations, plan.background)
     chosen, _ = assign(again.entries)
     alone = np.isin(chosen[:, 0], lost_target[:, 0]) | np.isin(chosen[:, 1], lost_source[:, 1])
     return scores_of(again, scored.known, chosen[alone])

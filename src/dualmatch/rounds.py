@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder
 from dualmatch.placebo import without_partners
 
 Floats = NDArray[np.float64]
+Part = Literal["relations", "background"]
+"""What an ablation may switch off: aligning relations, or the constant background of Sinkhorn."""
 
 # Pairs that the next round builds on: as long as 19 of 20 are expected right, and from this probability on.
 _RIGHT_OF_SOFT = 0.95
@@ -85,8 +88,15 @@ class Looking:
     """Rounds over one pair of graphs."""
 
     def __init__(
-        self, left: FactSides, right: FactSides, kinds: tuple[TimeKind, ...], given: Ids, n_threads: int
+        self,
+        left: FactSides,
+        right: FactSides,
+        kinds: tuple[TimeKind, ...],
+        given: Ids,
+        n_threads: int,
+        without: Collection[Part] = (),
     ) -> None:
+        self.aligned, self.background = "relations" not in without, "background" not in without
         self.left, self.right, self.kinds, self.given, self.n_threads = left, right, kinds, given, n_threads
         self.builder = TokenBuilder(left, right, kinds)
         self.scored: Scored | None = None  # of the last round
@@ -94,11 +104,11 @@ class Looking:
 
     def first(self) -> Look:
         """Round 0: by time alone, or by the seeds."""
-        return self._look(_knowledge(self.left, self.right, self.given, None) if len(self.given) else None, None)
+        return self._look(self._knowledge(self.given, None) if len(self.given) else None, None)
 
     def again(self, before: Look, whole: bool) -> Look:
         """The next round. One that is not whole looks only at what the round before left open; the rest stays."""
-        knowledge = _knowledge(self.left, self.right, before.sure, before.beliefs)
+        knowledge = self._knowledge(before.sure, before.beliefs)
         return self._look(knowledge, None if whole else before)
 
     def _look(self, knowledge: Knowledge | None, before: Look | None) -> Look:
@@ -111,7 +121,7 @@ class Looking:
             among = _open(before.beliefs)
             found = find_candidates(scored, n_threads=self.n_threads, among=among)
             similarity = _renewed(before.similarity, found, among)
-        plan = balanced(similarity, sharpness_of(found))
+        plan = self.balanced(similarity, sharpness_of(found))
         decoys = None
         if self.may_be_chance:
             reached, weight = decoy_scores(self.left, self.right, self.kinds, knowledge, tokens, scored)
@@ -136,6 +146,21 @@ class Looking:
             return look.beliefs
         return believe(look.plan, look.weights, self.given, chance=chance)
 
+    def _knowledge(self, pairs: Ids, beliefs: Beliefs | None) -> Knowledge:
+        relations = align_relations(self.left, self.right, pairs if self.aligned else pairs[:0])
+        if beliefs is None:
+            soft = SoftPairs(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
+        else:
+            entries = beliefs.probability.tocoo()
+            least = _least_for_share(entries.data, _RIGHT_OF_SOFT) if beliefs.learnt else _LEAST_SOFT
+            kept = entries.data >= max(_LEAST_SOFT, least)
+            soft = SoftPairs(entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), entries.data[kept])
+        return Knowledge(soft, relations.source_class, relations.target_class)
+
+    def balanced(self, similarity: sp.csr_matrix, sharpness: float) -> SparsePlan:
+        """Sinkhorn until little moves: entities that share a weak candidate take longer to part than ten steps."""
+        return sparse_sinkhorn(sp.csr_array(similarity), sharpness, _SINKHORN_ITERATIONS, self.background)
+
 
 def _open(beliefs: Beliefs) -> tuple[Ids, Ids]:
     """Rows and columns in no closed pair."""
@@ -158,18 +183,6 @@ def _renewed(similarity: sp.csr_matrix, found: sp.csr_matrix, among: tuple[Ids, 
     return renewed
 
 
-def _knowledge(left: FactSides, right: FactSides, pairs: Ids, beliefs: Beliefs | None) -> Knowledge:
-    relations = align_relations(left, right, pairs)
-    if beliefs is None:
-        soft = SoftPairs(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
-    else:
-        entries = beliefs.probability.tocoo()
-        least = _least_for_share(entries.data, _RIGHT_OF_SOFT) if beliefs.learnt else _LEAST_SOFT
-        kept = entries.data >= max(_LEAST_SOFT, least)
-        soft = SoftPairs(entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), entries.data[kept])
-    return Knowledge(soft, relations.source_class, relations.target_class)
-
-
 def _least_for_share(probability: Floats, share: float) -> float:
     """The threshold above which this share is expected right: where little is sure, guesses must not pile up."""
     ordered = np.sort(probability[probability >= _LEAST_SOFT])[::-1]
@@ -188,8 +201,3 @@ def _with_seeds(similarity: sp.csr_matrix, seeds: Ids) -> sp.csr_matrix:
     merged = sp.csr_matrix((value, (row, column)), shape=similarity.shape)
     merged.sort_indices()
     return merged
-
-
-def balanced(similarity: sp.csr_matrix, sharpness: float) -> SparsePlan:
-    """Sinkhorn until little moves: entities that share a weak candidate take longer to part than the paper's ten."""
-    return sparse_sinkhorn(sp.csr_array(similarity), sharpness, _SINKHORN_ITERATIONS)

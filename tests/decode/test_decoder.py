@@ -78,3 +78,13 @@ def test_naive_strategy_ranks_by_the_concatenated_features() -> None:
     best = plan.best()
     np.testing.assert_array_equal(best.column_of_row, product.argmax(axis=1))
     np.testing.assert_array_equal(best.row_of_column, product.argmax(axis=0))
+
+
+def test_whoever_watches_sees_every_plan(limit: int) -> None:
+    temporal, relational, problem = planted(4)
+    seen = {}
+    decoded = decode(
+        temporal, relational, problem, memory_limit=limit, watch=lambda alpha, plan: seen.update({alpha: plan.best()})
+    )
+    assert list(seen) == list(PAPER_ALPHAS)
+    np.testing.assert_array_equal(seen[decoded.alpha].column_of_row, decoded.plan.best().column_of_row)

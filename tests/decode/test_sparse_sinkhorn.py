@@ -86,3 +86,16 @@ def test_restricted_keeps_the_background() -> None:
     square = sparse_sinkhorn(sparse.csr_array(similarity), 3.0).restricted(np.array([0, 1]), np.array([0, 2]))
     expected = dense_plan(np.array([[1.0, 0.0], [0.0, 0.0]]), 3.0, 10)
     assert square.entries.toarray()[0, 0] == pytest.approx(expected[0, 0])
+
+
+def test_without_a_background_a_row_is_forced_on_its_list() -> None:
+    """One weak candidate gets all of its row; with the background it gets next to nothing of it."""
+    similarity = sparse.csr_array(np.array([[0.1, 0.0, 0.0], [0.0, 0.9, 0.8], [0.0, 0.0, 0.0]]))
+    forced = sparse_sinkhorn(similarity, 20.0, 50, background=False)
+    assert forced.entries[0, 0] == pytest.approx(1.0)
+    assert sparse_sinkhorn(similarity, 20.0, 50).entries[0, 0] < 0.8
+    assert forced.u[2] == 0.0  # a row of nothing stays nothing
+    np.testing.assert_allclose(forced.entries.toarray()[1].sum(), 1.0, rtol=0.5)
+    part = forced.restricted(np.array([0, 1]), np.array([0, 1]))
+    assert not part.background
+    np.testing.assert_allclose(part.entries.toarray(), np.eye(2), atol=1e-9)

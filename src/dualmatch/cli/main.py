@@ -13,12 +13,15 @@ import click
 from dualmatch.cli import console
 from dualmatch.cli.align import align_command
 from dualmatch.cli.benchmark import benchmark_command
+from dualmatch.cli.datasets import datasets_command
 from dualmatch.cli.demo import demo_command
 from dualmatch.cli.evaluate import evaluate_command
+from dualmatch.cli.experiment import experiment_command
 from dualmatch.cli.explain import explain_command
 from dualmatch.cli.inspect import inspect_command
 from dualmatch.cli.merge import merge_command
 from dualmatch.cli.simulate import simulate_command
+from dualmatch.cli.split import split_command
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
 
@@ -68,6 +71,7 @@ def cli(verbose: int) -> None:
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
       dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
+      dualmatch experiment overall --data FOLDER         the paper's tables, ours beside them
 
     Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted; 141 whoever
     read standard output has gone.
@@ -82,7 +86,10 @@ for command in (
     explain_command,
     merge_command,
     benchmark_command,
+    experiment_command,
+    datasets_command,
     simulate_command,
+    split_command,
     demo_command,
 ):
     cli.add_command(command)

@@ -34,6 +34,7 @@ def decode(
     iterations: int = 10,
     memory_limit: int,
     progress: Callable[[int, int], None] | None = None,
+    watch: Callable[[float, Plan], None] | None = None,
 ) -> Decoded:
     """P̂ = Sinkhorn(α·S^t + S^r) for the α with the smallest D; the smaller α of equals.
 
@@ -45,6 +46,8 @@ def decode(
         The matrices D compares, with k^r and k^t; not needed without S^t.
     memory_limit:
         Bytes the kernel may take; above that its blocks are computed again on every pass.
+    watch:
+        Called with each α tried and its plan, which is gone when the next is tried.
     """
     if temporal is None or problem is None:
         plan = sinkhorn(kernel_of(relational, sharpness, memory_limit), iterations)
@@ -58,6 +61,8 @@ def decode(
             progress(number, len(alphas))
         plan = sinkhorn(_fused(temporal, relational, alpha, sharpness, memory_limit, room), iterations)
         distances[alpha] = problem.distance(top_1(plan.best().column_of_row, n_target))
+        if watch is not None:
+            watch(alpha, plan)
         if best is None or distances[alpha].total < distances[best[0]].total:
             best = alpha, plan
     if best is None:

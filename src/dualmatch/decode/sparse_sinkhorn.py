@@ -27,6 +27,8 @@ class SparsePlan:
         Candidates; values of 0 and below are background.
     entries: csr of the same pattern
         P̂_ij = u_i · exp(c·s_ij) · v_j.
+    background:
+        Whether what is no candidate has the kernel 1, or 0.
     """
 
     similarity: sparse.csr_array
@@ -35,6 +37,7 @@ class SparsePlan:
     v: Vector
     sharpness: float
     iterations: int
+    background: bool = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,7 +45,8 @@ class SparsePlan:
 
     def restricted(self, rows: Rows, columns: Rows) -> SparsePlan:
         """The same Sinkhorn on some rows and columns of the candidates alone."""
-        return sparse_sinkhorn(sparse.csr_array(self.similarity[rows][:, columns]), self.sharpness, self.iterations)
+        part = sparse.csr_array(self.similarity[rows][:, columns])
+        return sparse_sinkhorn(part, self.sharpness, self.iterations, self.background)
 
     def by_row(self) -> sparse.csr_array:
         """Entries of the kernel divided by their row's sum: what each row chooses if columns may be taken twice."""
@@ -69,40 +73,50 @@ class SparsePlan:
         return forward, backward
 
 
-def sparse_sinkhorn(similarity: sparse.csr_array, sharpness: float, iterations: int = 10) -> SparsePlan:
+def sparse_sinkhorn(
+    similarity: sparse.csr_array, sharpness: float, iterations: int = 10, background: bool = True
+) -> SparsePlan:
     """Balance sparse candidates against a background of 1 (see the module's text).
 
     Parameters
     ----------
     similarity: (n_source, n_target) csr
         At most about 700 / sharpness, so that exp stays finite.
+    background:
+        False: what is no candidate has the kernel 0, so that every row is forced on its own list; for comparison only.
     """
     n_source = similarity.shape[0]
     similarity = sparse.csr_array(similarity, dtype=np.float64)
     similarity.sort_indices()
-    excess = sparse.csr_array(
-        (np.expm1(sharpness * np.maximum(similarity.data, 0.0)), similarity.indices, similarity.indptr),
-        shape=similarity.shape,
-    )
+    power, floor = sharpness * np.maximum(similarity.data, 0.0), 1.0 if background else 0.0
+    above = np.expm1(power) if background else np.exp(power)
+    excess = sparse.csr_array((above, similarity.indices, similarity.indptr), shape=similarity.shape)
     excess_t = sparse.csr_array(excess.T)
     # Rows first ends with columns of sum 1, columns first with rows of sum 1. Their geometric mean shares what is left
     # between both sides: the plan of the swapped graphs is the transpose of this one.
-    u_first, v_second = _scales(excess, excess_t, iterations)
-    v_first, u_second = _scales(excess_t, excess, iterations)
+    u_first, v_second = _scales(excess, excess_t, iterations, floor)
+    v_first, u_second = _scales(excess_t, excess, iterations, floor)
     u, v = np.sqrt(u_first * u_second), np.sqrt(v_first * v_second)
     row = np.repeat(np.arange(n_source), np.diff(excess.indptr))
-    data = u[row] * (1.0 + excess.data) * v[excess.indices]
+    data = u[row] * (floor + excess.data) * v[excess.indices]
     entries = sparse.csr_array((data, excess.indices, excess.indptr), shape=excess.shape)
-    return SparsePlan(similarity, entries, u, v, sharpness, iterations)
+    return SparsePlan(similarity, entries, u, v, sharpness, iterations, background)
 
 
-def _scales(excess: sparse.csr_array, transposed: sparse.csr_array, iterations: int) -> tuple[Vector, Vector]:
-    """u and v after rows, then columns, were divided by their sums in turn."""
+def _scales(
+    excess: sparse.csr_array, transposed: sparse.csr_array, iterations: int, floor: float
+) -> tuple[Vector, Vector]:
+    """u and v after rows, then columns, were divided by their sums in turn; `floor` is the kernel elsewhere."""
     u, v = np.ones(excess.shape[0]), np.ones(excess.shape[1])
     for _ in range(iterations):
-        u = 1.0 / (excess @ v + v.sum())
-        v = 1.0 / (transposed @ u + u.sum())
+        u = _inverse(excess @ v + floor * v.sum())
+        v = _inverse(transposed @ u + floor * u.sum())
     return u, v
+
+
+def _inverse(sums: Vector) -> Vector:
+    """1 / sum; a row of nothing, which only a floor of 0 has, stays 0."""
+    return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
 
 
 def _row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:

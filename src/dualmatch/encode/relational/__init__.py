@@ -6,7 +6,10 @@ torch is imported when a training starts, never before: everything else of dualm
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dualmatch.alignment import Pairs
 from dualmatch.config import Config, Reflection
@@ -14,6 +17,9 @@ from dualmatch.encode.relational.checkpoint import CheckpointStore
 from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.similarity import FactorSimilarity
+
+if TYPE_CHECKING:
+    from dualmatch.encode.relational.train import TrainingConfig
 
 ALIKE_VOCABULARIES: Final = 0.5
 
@@ -55,12 +61,55 @@ def relational_similarity(
 
     """
     check_training(config)
+    from dualmatch.encode.relational.train import relational_embeddings
+
+    h_source, h_target = relational_embeddings(
+        source,
+        target,
+        seeds,
+        _training(source, target, config),
+        pseudo=pseudo,
+        seed=config.seed,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+    return FactorSimilarity(h_source, h_target)
+
+
+def carried_over_similarity(
+    before: tuple[TemporalGraph, TemporalGraph],
+    whole: tuple[TemporalGraph, TemporalGraph],
+    rows: tuple[NDArray[np.integer], NDArray[np.integer]],
+    seeds: Pairs,
+    config: Config,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> FactorSimilarity:
+    """S^r of graphs that have grown since the encoder was trained: what is new starts from random vectors.
+
+    Parameters
+    ----------
+    before, whole:
+        Both graphs then and now; they list the same relations.
+    rows:
+        For each entity of the graphs then, its row now.
+    seeds:
+        Pairs of rows then.
+    """
+    check_training(config)
+    from dualmatch.encode.relational.transfer import carried_over_embeddings
+
+    training = _training(*before, config)
+    h_source, h_target = carried_over_embeddings(before, whole, rows, seeds, training, config.seed, progress)
+    return FactorSimilarity(h_source, h_target)
+
+
+def _training(source: TemporalGraph, target: TemporalGraph, config: Config) -> TrainingConfig:
     from dualmatch.encode.relational.layers import EncoderShape
     from dualmatch.encode.relational.loss import LossShape
-    from dualmatch.encode.relational.train import TrainingConfig, relational_embeddings
+    from dualmatch.encode.relational.train import TrainingConfig
 
     reflection = _reflection(source, target, config)
-    training = TrainingConfig(
+    return TrainingConfig(
         epochs=config.epochs,
         batch=config.batch,
         learning_rate=config.learning_rate,
@@ -74,10 +123,6 @@ def relational_similarity(
             time_aspect=config.time_aspect,
         ),
     )
-    h_source, h_target = relational_embeddings(
-        source, target, seeds, training, pseudo=pseudo, seed=config.seed, progress=progress, checkpoint=checkpoint
-    )
-    return FactorSimilarity(h_source, h_target)
 
 
 def _reflection(source: TemporalGraph, target: TemporalGraph, config: Config) -> Reflection:

@@ -160,6 +160,14 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
     )
 
 
+def known_times(source: TemporalGraph, target: TemporalGraph) -> Index:
+    """The distinct known times of both graphs in order: the rows of the encoder's time vectors."""
+    columns = [getattr(graph, name) for graph in (source, target) for name in ("begin", "end")]
+    codes: Index = np.unique(np.concatenate(columns)).astype(np.int64)
+    known: Index = codes[codes != UNKNOWN]
+    return known
+
+
 def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
     def both(column: str, shift: int = 0) -> Index:
         return np.concatenate(
@@ -167,8 +175,7 @@ def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
         )
 
     begin, end = both("begin"), both("end")
-    codes = np.unique(np.concatenate([begin, end]))
-    codes = codes[codes != UNKNOWN]
+    codes = known_times(source, target)
     times = tuple(np.where(column == UNKNOWN, -1, np.searchsorted(codes, column)) for column in (begin, end))
     return _Facts(
         head=both("head", source.n_entities),

@@ -1,8 +1,11 @@
-"""The paper's appendix "Example of Calculation", as printed (two decimals)."""
+"""The paper's appendix "Example of Calculation": its graph, and its matrices quoted as printed (two decimals)."""
+
+from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dualmatch import TemporalGraph
+from dualmatch.graph.model import TemporalGraph
 
 ENTITIES = (
     "Federal Judge (Argentina)",
@@ -34,9 +37,9 @@ def graph() -> TemporalGraph:
     )
 
 
-def time_columns(interval: np.ndarray) -> np.ndarray:
+def time_columns(interval: NDArray[np.int64]) -> NDArray[np.int64]:
     """Column of each of the appendix's times 0…4 in our numbering of intervals."""
-    columns = np.zeros(5, dtype=int)
+    columns = np.zeros(len(TIMES), dtype=np.int64)
     for fact, (_, _, time) in enumerate(EDGES):
         columns[time] = interval[fact]
     return columns
@@ -92,6 +95,15 @@ P_T = np.array(
         [0.37, 0.37, 0.39, 0.20, 0.37, 0.50],
     ]
 )
-D_TEMPORAL, D_RELATIONAL_PART, D_TEMPORAL_PART = 4.61, 2.86, 1.75
-D_BOTH = 667.57
-H1_BOTH = 66.7
+P = np.array(
+    [
+        [2.70, 2.72, 3.00, 2.24, 2.72, 2.81],
+        [2.72, 3.97, 3.41, 2.42, 2.98, 3.75],
+        [3.00, 3.41, 4.03, 2.59, 3.02, 3.67],
+        [2.24, 2.42, 2.59, 2.49, 2.61, 2.60],
+        [2.72, 2.98, 3.02, 2.61, 3.04, 2.97],
+        [2.81, 3.75, 3.67, 2.60, 2.97, 4.26],
+    ]
+)
+D_TEMPORAL, D_BOTH = 4.61, 667.57
+H1_TEMPORAL, H1_BOTH = 100.0, 66.7

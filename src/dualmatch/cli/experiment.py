@@ -1,0 +1,171 @@
+"""`dualmatch experiment`: the paper's tables and figures, ours beside the published ones."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from dualmatch.cli import console
+from dualmatch.cli.options import out_option, talk_options
+from dualmatch.cli.process import prepare_process
+from dualmatch.config import TRAINED, Config, Method
+from dualmatch.datasets.registry import fetched, fetched_folders
+from dualmatch.errors import InputError
+from dualmatch.experiments.cells import Cells
+from dualmatch.experiments.plots import check_matplotlib
+from dualmatch.experiments.registry import EXPERIMENTS
+from dualmatch.experiments.report import how_made
+from dualmatch.experiments.results import collect
+from dualmatch.experiments.study import METHODS, QUICK, Study
+from dualmatch.experiments.subject import Subject, open_subject
+
+RESULTS = "results"
+
+
+def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(part.strip().isdigit() for part in parts):
+        raise click.BadParameter(f"{text!r}: write whole numbers separated by commas, such as 0,1,2")
+    return tuple(dict.fromkeys(int(part) for part in parts))
+
+
+def _methods(_context: click.Context, option: click.Parameter, text: str) -> tuple[Method, ...]:
+    known: tuple[Method, ...] = get_args(Method)
+    asked = [part.strip() for part in text.split(",") if part.strip()]
+    wrong = [name for name in asked if name not in known]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]!r} is no method; choose among {', '.join(known)}")
+    return tuple(method for method in known if method in asked)
+
+
+@click.command("experiment")
+@click.argument("name", type=click.Choice([*EXPERIMENTS, RESULTS]), metavar="NAME")
+@click.option(
+    "--data",
+    "folders",
+    multiple=True,
+    help="A benchmark folder, or the name of a fetched dataset; may be repeated.  [default: all fetched datasets]",
+)
+@out_option("Folder for tables, figures and finished cells; a rerun with the same one goes on.", "experiments-out")
+@click.option(
+    "--seeds",
+    default="0",
+    show_default=True,
+    callback=_numbers,
+    help="Training seeds, separated by commas; tables tell mean ± standard deviation.",
+)
+@click.option(
+    "--methods",
+    default=",".join(METHODS),
+    show_default=True,
+    callback=_methods,
+    help="Methods to run, separated by commas.",
+)
+@click.option(
+    "--redo",
+    multiple=True,
+    type=click.Choice(get_args(Method)),
+    help="Compute the cells of this method again, though they are finished; may be repeated.",
+)
+@click.option(
+    "--finished", is_flag=True, help="Compute nothing: make the tables from finished cells, the rest is not run."
+)
+@click.option(
+    "--quick", is_flag=True, help="Small vectors and few epochs, to see that all is well; no figures to quote."
+)
+@click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures; they need matplotlib.")
+@click.option(
+    "--page",
+    type=click.Path(path_type=Path),
+    help="Where NAME = results writes its page, figures beside it.  [default: RESULTS.md in the output folder]",
+)
+@talk_options
+def experiment_command(
+    name: str,
+    folders: tuple[str, ...],
+    output: Path,
+    seeds: tuple[int, ...],
+    methods: tuple[Method, ...],
+    redo: tuple[Method, ...],
+    finished: bool,
+    quick: bool,
+    figures: bool,
+    page: Path | None,
+    **talk: Any,
+) -> None:
+    """Redo a table or figure of the paper and set our figures beside the published ones.
+
+    \b
+    NAME   overall, ablation, sensitivity, decoder, scalability, open-world, case-study, example or datasets;
+           results puts all that were run into one page.
+
+    Writes NAME.md, a CSV for each table, and a PNG and an SVG for each figure. Every finished cell (a dataset, a
+    method, a setting, a seed) is kept in cells/ of the output folder: an interrupted experiment goes on where it
+    stopped, and experiments share their trainings.
+
+    \b
+    Examples:
+      dualmatch experiment example
+      dualmatch experiment overall --data data/yago-wiki20k --methods temporal,evidence -o out
+      dualmatch experiment decoder --data data/yago-wiki20k --data data/dicews-rebuilt -o out
+      dualmatch experiment overall --data data/yago-wiki20k --seeds 0,1,2 --redo evidence -o out
+      dualmatch experiment results -o out --page RESULTS.md
+    """
+    quiet = talk["quiet"]
+    if name == RESULTS:
+        written = collect(output, tuple(EXPERIMENTS), page or output / "RESULTS.md")
+        if not quiet:
+            console.say(f"{written[0]}; {len(written) - 1} files beside it")
+        return
+    if page is not None:
+        raise InputError("--page goes with NAME = results")
+    experiment = EXPERIMENTS[name]
+    if figures and experiment.draws:
+        check_matplotlib()
+    subjects = _subjects(folders) if name != "example" else ()
+    if TRAINED & set(methods) and not finished:
+        prepare_process(Config(method="dualmatch"))
+    with console.progress_shown(quiet) as progress:
+        study = Study(
+            subjects,
+            Cells(output / "cells", frozenset(redo), finished, console.note),
+            methods,
+            seeds,
+            QUICK if quick else {},
+            progress,
+        )
+        report = experiment.run(study)
+    report = report if figures else replace(report, figures=())
+    folders_used = [subject.path for subject in subjects]
+    made = how_made(name, folders_used, _arguments(seeds, methods, quick), study.cells)
+    paths = report.write(output, made)
+    if not quiet:
+        console.say(report.markdown(made))
+        console.note(f"written: {', '.join(str(path) for path in paths)}")
+
+
+def _subjects(given: tuple[str, ...]) -> tuple[Subject, ...]:
+    """The folders given, each once; without any, the datasets that were fetched."""
+    paths = []
+    for text in given:
+        path = fetched(text) if not Path(text).is_dir() else Path(text)
+        if path is None:
+            raise InputError(f"{text}: no such folder, and no fetched dataset; see dualmatch datasets list")
+        paths.append(path)
+    if not given:
+        paths = list(fetched_folders())
+        if not paths:
+            console.note("no dataset is given with --data, and none was fetched: everything that needs one is not run")
+    subjects = [open_subject(path) for path in paths]
+    return tuple({subject.inputs: subject for subject in subjects}.values())
+
+
+def _arguments(seeds: tuple[int, ...], methods: tuple[Method, ...], quick: bool) -> list[str]:
+    """Options that the figures depend on, where they are not the defaults."""
+    arguments = ["--seeds", ",".join(map(str, seeds))] if seeds != (0,) else []
+    arguments += ["--methods", ",".join(methods)] if methods != METHODS else []
+    return [shlex.quote(part) for part in (*arguments, *(["--quick"] if quick else []))]

@@ -1,0 +1,1 @@
+"""Public datasets: where they come from, and a folder in which they are kept once fetched."""

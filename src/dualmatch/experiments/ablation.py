@@ -1,0 +1,185 @@
+"""Table "ablation study": what each part is worth in the less-seed setting, the paper's parts and ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from dualmatch.config import TRAINED, Method
+from dualmatch.evaluate import are_right, f1_score
+from dualmatch.evidence import gather_evidence
+from dualmatch.experiments.cells import Result
+from dualmatch.experiments.paper import ABLATION, Setting
+from dualmatch.experiments.report import Report
+from dualmatch.experiments.study import Study
+from dualmatch.experiments.tables import HITS, Column, Spread, Table, Value, hits_of, spread
+from dualmatch.experiments.workbench import Workbench
+from dualmatch.rounds import SURE, Part
+
+_SETTING: Final[Setting] = "less"
+_NOTICEABLE: Final = 0.1
+"""Points of H@1 below which a part is said to make no difference."""
+_ONE_SEED: Final = 0.3
+"""Points of H@1 that two trainings of the same may differ by (docs/relational.md): less says nothing from one seed."""
+_COLUMNS: Final = (
+    Column("variant"),
+    *(Column(f"paper {hit.name}", hit.digits) for hit in HITS),
+    Column("change of H@1", 2),
+    Column("open H@1", 1),
+    Column("quoted H@1", 1),
+    Column("quoted change", 1),
+)
+
+Variant = Callable[[Workbench, int], Result | None]
+
+
+def _at_alpha(alpha: str) -> Variant:
+    def variant(bench: Workbench, seed: int) -> Result | None:
+        decoded = bench.decoded(_SETTING, seed)
+        return None if decoded is None else decoded["alphas"].get(alpha)
+
+    return variant
+
+
+def _run(decoded: Result | None) -> Result | None:
+    return None if decoded is None else decoded["alphas"][decoded["chosen"]]
+
+
+PAPER_PARTS: Final[dict[str, tuple[str, Variant]]] = {
+    "whole": ("whole", lambda bench, seed: _run(bench.decoded(_SETTING, seed))),
+    "− TE": ("no Temporal-Encoder: α = 0", _at_alpha("0.0")),
+    "− RE": ("no Relational-Encoder: time alone", lambda bench, _: _protocols(bench.run("temporal", _SETTING))),
+    "− TAL": (
+        "dual aspect: no time aspect in training",
+        lambda bench, seed: _run(bench.decoded(_SETTING, seed, time_aspect=False)),
+    ),
+    "− TA": (
+        "no aggregation of times: L = 0",
+        lambda bench, seed: _run(bench.decoded(_SETTING, seed, hops=0)),
+    ),
+    "− α": ("α = 1", _at_alpha("1.0")),
+    "− GM-D": ("the naive strategy", lambda bench, seed: _protocols(bench.naive(_SETTING, seed))),
+}
+OUR_PARTS: Final[dict[Method, dict[str, Variant]]] = {
+    "evidence": {
+        "evidence": lambda bench, _: _protocols(bench.run("evidence", _SETTING)),
+        "− relation alignment": lambda bench, _: _protocols(evidence_without(bench, "relations")),
+        "− background": lambda bench, _: _protocols(evidence_without(bench, "background")),
+    },
+    "fused": {
+        "fused": lambda bench, seed: _protocols(bench.run("fused", _SETTING, seed)),
+        "− evidence": lambda bench, seed: _protocols(bench.run("dualmatch", _SETTING, seed)),
+    },
+}
+
+
+def ablation(study: Study) -> Report:
+    """What is lost without each part, and whether that is more than nothing."""
+    tables, notes = [], []
+    for bench in study.benches():
+        subject = bench.subject
+        paper_rows, paper_notes = _paper_rows(bench, study.seeds)
+        our_rows, our_notes = _our_rows(bench, study)
+        title = f"{subject.name}, {len(subject.seeds(_SETTING)):,} seeds"
+        tables.append(Table(subject.name.lower(), title, _COLUMNS, (*paper_rows, *our_rows)))
+        notes += [f"{subject.name}: {note}" for note in (*paper_notes, *our_notes)]
+    return Report("ablation", "Ablation study", tuple(tables), notes=tuple(notes))
+
+
+def _paper_rows(bench: Workbench, seeds: tuple[int, ...]) -> tuple[list[tuple[Value, ...]], list[str]]:
+    quoted = {part: figures.get(bench.subject.paper_name or "") for part, figures in ABLATION.items()}
+    whole, quoted_whole = _runs(PAPER_PARTS["whole"][1], bench, seeds), quoted["whole"]
+    rows, notes = [], []
+    for part, (words, variant) in PAPER_PARTS.items():
+        runs, published = _runs(variant, bench, seeds), quoted[part]
+        change = None if part == "whole" else _change(runs, whole)
+        was = None
+        if published is not None and quoted_whole is not None and part != "whole":
+            was = published.h1 - quoted_whole.h1
+        label = "method dualmatch" if part == "whole" else f"{part} ({words})"
+        rows.append(_row(label, runs, change, None if published is None else published.h1, was))
+        if isinstance(change, Spread):
+            published_words = "" if was is None else f" (quoted: {was:+.1f} on {bench.subject.paper_name})"
+            notes.append(f"{part}: {_verdict(change, trained=True)}{published_words}.")
+    return rows, notes
+
+
+def _our_rows(bench: Workbench, study: Study) -> tuple[list[tuple[Value, ...]], list[str]]:
+    rows, notes = [], []
+    for method, parts in OUR_PARTS.items():
+        # A method that was not asked for is not run, however many of its cells other experiments need.
+        seeds = study.seeds if method in study.methods else ()
+        whole = _runs(parts[method], bench, seeds)
+        for part, variant in parts.items():
+            runs = _runs(variant, bench, seeds)
+            change = None if part == method else _change(runs, whole)
+            rows.append(_row(f"method {method}" if part == method else f"{method} {part}", runs, change, None, None))
+            if isinstance(change, Spread):
+                notes.append(f"{method} {part}: {_verdict(change, method in TRAINED)}.")
+    return rows, notes
+
+
+def _runs(variant: Variant, bench: Workbench, seeds: tuple[int, ...]) -> list[Result | None]:
+    return [variant(bench, seed) for seed in seeds]
+
+
+def _row(
+    label: str, runs: list[Result | None], change: Value, quoted: float | None, quoted_change: float | None
+) -> tuple[Value, ...]:
+    hits = hits_of([each and each["paper"]["all"] for each in runs])
+    opened = spread(None if each is None else each["open"]["all"]["h1"] for each in runs)
+    return (label, *hits, change, opened, quoted, quoted_change)
+
+
+def _change(runs: list[Result | None], whole: list[Result | None]) -> Value:
+    """Points of H@1 against the whole, seed by seed."""
+    return spread(
+        None if part is None or all_ is None else part["paper"]["all"]["h1"] - all_["paper"]["all"]["h1"]
+        for part, all_ in zip(runs, whole, strict=True)
+    )
+
+
+def _verdict(change: Spread, trained: bool) -> str:
+    """What the change of H@1 means, as far as it is more than chance.
+
+    >>> _verdict(Spread(-0.2, None, 1), trained=True)
+    'without it H@1 changes by -0.20 points, no more than two trainings of the same may differ by'
+    """
+    points = change.mean
+    if trained:
+        error = _ONE_SEED if change.deviation is None else 2 * change.deviation / math.sqrt(change.seeds)
+        if _NOTICEABLE <= abs(points) < error:
+            return (
+                f"without it H@1 changes by {points:+.2f} points, no more than two trainings of the same may differ by"
+            )
+    if points <= -_NOTICEABLE:
+        return f"without it H@1 is {-points:.2f} points lower, so it earns its place"
+    if points >= _NOTICEABLE:
+        return f"without it H@1 is {points:.2f} points higher, so here it does not earn its place"
+    return f"without it H@1 changes by {points:+.2f} points, so here it makes no difference"
+
+
+def _protocols(run: Result | None) -> Result | None:
+    return None if run is None else run["protocols"]
+
+
+def evidence_without(bench: Workbench, part: Part) -> Result | None:
+    """Method evidence with one of its parts switched off."""
+
+    def compute() -> Result:
+        subject = bench.subject
+        seeds, tested = subject.seeds(_SETTING), subject.tested(_SETTING)
+        evidence = gather_evidence(subject.source, subject.target, seeds, without=(part,))
+        sure = evidence.beliefs.pairs[evidence.beliefs.confidence > SURE]
+        found = sure[~np.isin(sure[:, 0], seeds[:, 0])].astype(np.int32)
+        right = int(are_right(found, subject.gold).sum())
+        precision, recall = right / max(len(found), 1), right / len(tested)
+        return {
+            "protocols": bench.rankings(evidence.plan, _SETTING),
+            "abstention": {"precision": precision, "recall": recall, "f1": f1_score(precision, recall)},
+        }
+
+    return bench.cells.result(bench.key("run", "evidence", _SETTING, None, without=part), compute)

@@ -1,0 +1,64 @@
+"""Table "Overall EA results": three settings, our methods beside the twelve baselines and DualMatch as published."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dualmatch.config import TRAINED
+from dualmatch.experiments.paper import OVERALL, SETTINGS
+from dualmatch.experiments.report import Report
+from dualmatch.experiments.study import Study
+from dualmatch.experiments.tables import HITS, NOT_RUN, Column, Table, Value, hits_of
+from dualmatch.experiments.workbench import Workbench
+
+_PAPER_DATASETS: Final = ("DICEWS", "WY50K")
+_COLUMNS: Final = (
+    Column("method"),
+    Column("figures"),
+    Column("protocol"),
+    *(Column(f"{setting} {hit.name}", hit.digits) for setting in SETTINGS for hit in HITS),
+)
+_PROTOCOLS: Final = ("paper", "open")
+
+
+def overall(study: Study) -> Report:
+    """Every method in every setting, mean ± standard deviation over seeds where there is chance in it."""
+    tables = []
+    for bench in study.benches():
+        name = bench.subject.paper_name
+        rows = [*_quoted(name), *_ours(bench, study)]
+        tables.append(Table(bench.subject.name.lower(), _title(bench), _COLUMNS, tuple(rows)))
+    for name in study.absent(_PAPER_DATASETS):
+        missing: tuple[Value, ...] = (NOT_RUN,) * (3 * len(SETTINGS))
+        rows = [*_quoted(name), *((method, "ours", "paper", *missing) for method in study.methods)]
+        tables.append(Table(name.lower(), f"{name} (the dataset is not here)", _COLUMNS, tuple(rows)))
+    return Report("overall", "Overall results", tuple(tables))
+
+
+def _title(bench: Workbench) -> str:
+    subject = bench.subject
+    normal, less = len(subject.seeds("normal")), len(subject.seeds("less"))
+    return f"{subject.name}: normal setting {normal:,} seeds, less-seed setting {less:,}, unsupervised none"
+
+
+def _quoted(name: str | None) -> list[tuple[Value, ...]]:
+    rows: list[tuple[Value, ...]] = []
+    for method, figures in OVERALL.items():
+        found = [figures.get((name or "", setting)) for setting in SETTINGS]
+        if any(found):
+            hits = [value for each in found for value in (each or (None, None, None))]
+            rows.append((method, f"quoted, {name}", "paper", *hits))
+    return rows
+
+
+def _ours(bench: Workbench, study: Study) -> list[tuple[Value, ...]]:
+    rows: list[tuple[Value, ...]] = []
+    for method in study.methods:
+        seeds = study.seeds if method in TRAINED else study.seeds[:1]
+        runs = {setting: [bench.run(method, setting, seed) for seed in seeds] for setting in SETTINGS}
+        for protocol in _PROTOCOLS:
+            hits: list[Value] = []
+            for setting in SETTINGS:
+                hits += hits_of([each and each["protocols"][protocol]["all"] for each in runs[setting]])
+            rows.append((method, f"ours, {bench.subject.name}", protocol, *hits))
+    return rows

@@ -1,0 +1,94 @@
+"""What an experiment leaves: a page of Markdown, a CSV for each table, a PNG and an SVG for each figure.
+
+========================  ============================================================================
+``NAME.md``               tables with the paper's figures beside ours, notes, figures, how it was made
+``NAME.csv``              the table, or ``NAME-TABLE.csv`` where there are several
+``NAME-FIGURE.png, svg``  the figures
+``cells/``                finished cells (`dualmatch.experiments.cells`)
+========================  ============================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dualmatch.cost import quick_unit_seconds
+from dualmatch.errors import OutputError
+from dualmatch.experiments.cells import Cells
+from dualmatch.experiments.paper import PAPER
+from dualmatch.experiments.plots import Figure, draw
+from dualmatch.experiments.tables import Table
+from dualmatch.io.atomic import write_text
+from dualmatch.version import __version__
+
+PROTOCOLS = (
+    "`paper`: ranked among the tested partners, as published tables are; `open`: ranked among all entities of the "
+    "target graph. Ties get their average rank. H@1 and H@10 in percent. Rows marked *quoted* are the paper's own "
+    f"figures ({PAPER}); all others were measured."
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of an experiment.
+
+    Attributes
+    ----------
+    notes:
+        Findings in words, each made from the figures.
+    ranked:
+        Whether its figures are rankings, so that the protocols want saying.
+    """
+
+    name: str
+    title: str
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+    ranked: bool = True
+    text: str = ""
+
+    def markdown(self, made: str) -> str:
+        """The page; `made` says how the figures came about."""
+        parts = [f"# {self.title}", *([PROTOCOLS] if self.ranked else []), *([self.text] if self.text else [])]
+        parts += [table.markdown() for table in self.tables]
+        parts += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
+        parts += [f"![{figure.caption}]({self.name}-{figure.slug}.png)\n\n{figure.caption}" for figure in self.figures]
+        return "\n\n".join([*parts, made]) + "\n"
+
+    def write(self, folder: Path, made: str) -> list[Path]:
+        """Write everything into a folder, made where it is not there; what an earlier run wrote is replaced."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be made ({error.strerror}); choose another folder with -o") from None
+        paths = [folder / f"{self.name}.md"]
+        write_text(paths[0], self.markdown(made))
+        for table in self.tables:
+            several = f"-{table.slug}" if len(self.tables) > 1 else ""
+            paths.append(folder / f"{self.name}{several}.csv")
+            write_text(paths[-1], table.csv())
+        for figure in self.figures:
+            paths += draw(figure, folder / f"{self.name}-{figure.slug}")
+        return paths
+
+
+def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells: Cells) -> str:
+    """Version, command and machine, without any path of the machine; and how many cells are missing."""
+    data = [part for folder in folders for part in ("--data", folder.resolve().name)]
+    command = " ".join(["dualmatch", "experiment", name, *data, *arguments])
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    units = sorted(cells.units.values()) or [quick_unit_seconds()]
+    unit = f"{statistics.median(units):.2f} s"
+    if len(units) > 1:
+        unit = f"{unit} in the median ({units[0]:.2f} to {units[-1]:.2f} s)"
+    count = len(cells.not_run)
+    missing = f" {count} {'cells' if count > 1 else 'cell'} of it not run yet." if count else ""
+    return (
+        f"*dualmatch {__version__}; `{command}`; {cores} cores, no GPU; one machine unit, a 4096³ float32 matrix "
+        f"product, took {unit}.{missing}*"
+    )
