@@ -23,7 +23,7 @@ _QUOTED: Final = re.compile(rb'"([^"]*)"')
 
 def read_rdf(file: BinaryIO, path: Path, format: str, intake: Intake) -> None:
     """Take in the facts of an RDF file, and its literals where they are asked for."""
-    prefix = f"{intake.files}-" if intake.files else ""
+    prefix = f"{intake.files}/" if intake.files else ""  # no label of a blank node can hold a slash
     quads = read_quads(file, path, format, intake.rejections, prefix)
     found = statements_of(quads, intake.options.time_predicates, intake.facts.clock)
     _reject_wrong_times(found.wrong_times, path, intake)
