@@ -134,6 +134,7 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
             None if sides.folder is None else sides.folder.source_ids,
             None if sides.folder is None else sides.folder.target_ids,
             sides.literals,
+            stored.about["config"].get("many_to_one", False),
         )
     except (KeyError, ValueError) as error:
         raise _unreadable(companion, error) from error
@@ -159,7 +160,7 @@ def _read(companion: Path) -> _Stored:
             arrays = {name: stored[name] for name in stored.files if name != "about"}
         if about["format"] != _FORMAT:
             raise ValueError(f"format {about['format']}, not {_FORMAT}")
-        for name, kind in (("inputs", dict), ("alignment", str)):
+        for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
             if not isinstance(about[name], kind):
                 raise ValueError(f"{name} is no {kind.__name__}")
         recipe = Recipe.from_dict(about["recipe"])
