@@ -70,13 +70,13 @@ def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureF
         "dualmatch: bad.csv:4: 2 columns where the first line has 4",
         "bad.csv:5: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
     ]
-    assert "more than 1 lines cannot be used" in refused(capsys, *call, "--on-error", "skip", "--max-errors", "1")
+    assert "more than 1 line cannot be used" in refused(capsys, *call, "--on-error", "skip", "--max-errors", "1")
     main([*call, "--on-error", "skip"])
     said = capsys.readouterr().err
     assert (
         "note: left out: bad.csv:4: 2 columns where the first line has 4\nnote: left out: bad.csv:5: 'soon' is" in said
     )
-    assert "note: 2 lines were left out; they are in links.tsv.rejected.tsv, with the reasons" in said
+    assert "note: 2 lines were left out; see links.tsv.rejected.tsv for the reasons" in said
     assert (here / "links.tsv.rejected.tsv").read_text().splitlines()[1:] == [
         "bad.csv\t4\t2 columns where the first line has 4\tEve,met",
         "bad.csv\t5\t'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown\tEve,met,Adam,soon",
