@@ -258,3 +258,10 @@ def test_many_to_one_is_known_to_explanations(small_world: Path, tmp_path: Path)
     assert not any("went to another" in words for words in expected)
     for grounds in (grounds_of(alignment), read_grounds(tmp_path / "links.tsv")):
         assert [reasons(grounds)[row] for row in alignment.unmatched] == expected
+
+
+def test_no_rival_is_told_that_could_not_be(mixed: Alignment) -> None:
+    grounds = grounds_of(mixed)
+    assert (grounds.candidates.data < 0.0005).any()
+    for name in mixed.source.entities:
+        assert all(each.probability >= 0.0005 for each in explain(grounds, name).others)

@@ -62,6 +62,15 @@ def test_standard_input_and_more_files_of_a_side(here: Path, monkeypatch: pytest
     assert (here / "a.tsv").read_bytes() == (here / "b.tsv").read_bytes() == (here / "c.tsv").read_bytes()
 
 
+def test_a_run_from_standard_input_cannot_be_explained(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LEFT.encode())))
+    main(["align", "-", "left.csv", "--format", "csv", "-o", "links.tsv", "-q"])
+    said = refused(capsys, "explain", "links.tsv", "Ada")
+    assert "a graph from standard input cannot be read again, so such a run writes none" in said
+
+
 def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "bad.csv").write_text(LEFT + "Eve,met\nEve,met,Adam,soon\n")
     call = ["align", "bad.csv", "left.csv", "-o", "links.tsv"]

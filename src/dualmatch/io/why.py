@@ -108,7 +108,8 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
     if not companion.exists():
         _refuse_without_evidence(path)
         raise InputError(
-            f"{companion}: no such file; it is written beside the links: keep both together, or align again"
+            f"{companion}: no such file; it is written beside the links: keep both together, or align again (from "
+            "files: a graph from standard input cannot be read again, so such a run writes none)"
         )
     stored = _read(companion)
     if _sha256(path) != stored.about["alignment"]:
