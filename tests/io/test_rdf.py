@@ -247,3 +247,30 @@ def test_a_wrong_line_of_turtle_is_told_once(tmp_path: Path) -> None:
         read_quads(file, path, "turtle", rejections := Rejections("skip"))
     assert [each.line for each in rejections.kept] == [2]
     assert "column" not in rejections.kept[0].why
+
+
+REVERSED = {
+    "a.ttl": (
+        PREFIXES + ":c :r :ab .\n:a :q :x ;\n  :r :b {| :begin 1900 ; :end 1899 |} .\n",
+        "tells no line; look from line 10 on",
+    ),
+    "a.trig": (PREFIXES + ':g { :ab :r :b .\n:a :r :b }\n:g :begin "1900" ; :end "1899" .\n', "look at line 10"),
+    "a.rdf": (
+        f'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="{E}">\n'
+        f'<rdf:Statement rdf:about="{E}n"><rdf:subject rdf:resource="{E}a"/>\n'
+        f'<rdf:predicate rdf:resource="{E}r"/><rdf:object rdf:resource="{E}b"/>\n'
+        "<e:begin>1900</e:begin><e:end>1899</e:end></rdf:Statement></rdf:RDF>",
+        "tells no line; look from line 2 on",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REVERSED)
+def test_a_fact_that_ends_too_early_is_looked_for_in_its_file(tmp_path: Path, name: str) -> None:
+    content, words = REVERSED[name]
+    (tmp_path / name).write_text(content)
+    predicates = TimePredicates(begin=(f"{E}begin",), end=(f"{E}end",))
+    with pytest.raises(InputError) as caught:
+        read_graph(tmp_path / name, time_predicates=predicates)
+    assert "ends in 1899, before it begins in 1900; mend one of the two" in str(caught.value)
+    assert words in str(caught.value)
