@@ -246,3 +246,22 @@ def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path
         assert from_file == explain(in_memory, name) == by_id
     name = data.target.entities[0]
     assert explain(path, name, target=True) == explain(alignment, name, target=True)
+
+
+def test_many_to_one_is_known_to_explanations(small_world: Path, tmp_path: Path) -> None:
+    recipe = Recipe((small_world,), (ReadOptions(), ReadOptions()))
+    sides = recipe.read()
+    alignment = align(sides.source, sides.target, method="evidence", many_to_one=True, min_confidence=0.9)
+    Outputs(tmp_path / "links.tsv", explained=True).write(alignment, None, recipe, input_hashes(recipe))
+    expected = [alignment.no_matches.in_words(at, sides.target.entities) for at in range(len(alignment.unmatched))]
+    assert expected
+    assert not any("went to another" in words for words in expected)
+    for grounds in (grounds_of(alignment), read_grounds(tmp_path / "links.tsv")):
+        assert [reasons(grounds)[row] for row in alignment.unmatched] == expected
+
+
+def test_no_rival_is_told_that_could_not_be(mixed: Alignment) -> None:
+    grounds = grounds_of(mixed)
+    assert (grounds.candidates.data < 0.0005).any()
+    for name in mixed.source.entities:
+        assert all(each.probability >= 0.0005 for each in explain(grounds, name).others)

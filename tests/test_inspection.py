@@ -161,5 +161,5 @@ def test_lines_left_out_are_told_and_written(tmp_path: Path, capsys: pytest.Capt
     path.write_text("head,relation,tail,year\nAda,met,Charles,1833\nAda,met,Mary,soon\n")
     main(["inspect", str(path), "--on-error", "skip", "--rejected", str(rejected)])
     shown = capsys.readouterr()
-    assert f"note: 1 lines were left out; they are in {rejected}" in shown.err
+    assert f"note: 1 line was left out; see {rejected} for the reasons" in shown.err
     assert rejected.read_text().splitlines()[1].split("\t")[1] == "3"

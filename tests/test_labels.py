@@ -144,3 +144,13 @@ def test_labels_of_nobody_are_told(here: Path, capsys: pytest.CaptureFixture[str
     assert "warning: strangers.tsv: none of its 2 names is an entity of right.nt;" in capsys.readouterr().err
     main([*call, "--labels", "left.tsv", "--use-labels", "--force"])
     assert "warning" not in capsys.readouterr().err
+
+
+def test_labels_of_one_side_alone_are_warned_of(
+    graphs: tuple[TemporalGraph, TemporalGraph], labels: LiteralPair, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = "labels help only where both sides have some, and there are none for the entities of right"
+    align(*graphs, [("a", "w")], method="evidence", literals=labels)
+    assert words not in caplog.text
+    align(*graphs, [("a", "w")], method="evidence", literals=(labels[0], Literals.of_labels({}, graphs[1])))
+    assert words in caplog.text

@@ -27,7 +27,14 @@ from dualmatch.errors import InputError
 from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.inputs import KnownPairs, check_graphs, check_labels, check_pairs, why_time_is_no_help
+from dualmatch.inputs import (
+    KnownPairs,
+    check_graphs,
+    check_labels,
+    check_pairs,
+    warn_of_missing_labels,
+    why_time_is_no_help,
+)
 from dualmatch.io.checkpoint import CheckpointFile
 from dualmatch.rounds import SURE
 from dualmatch.similarity import Similarity, hold
@@ -92,6 +99,8 @@ def align(
     check_graphs(source, target)
     check_memory(source, target, config)
     check_labels(literals is not None, config.method)
+    if literals is not None:
+        warn_of_missing_labels(literals, source, target)
     if checkpoint is not None and config.method not in TRAINED:
         raise InputError(f"a checkpoint goes with methods that train, dualmatch and fused; {config.method} does not")
     if config.many_to_one and config.method not in EXPLAINED:

@@ -94,9 +94,18 @@ class Config(BaseModel):
         default=False, description="let times without a fact enter the row softmax, as eq. time_adj is printed"
     )
     sharpness: float = Field(
-        default=50.0, gt=0, le=1000, description="Sinkhorn's kernel is exp(sharpness * similarity)"
+        default=50.0,
+        gt=0,
+        le=1000,
+        description="Sinkhorn's kernel is exp(sharpness * similarity), for methods temporal and dualmatch; "
+        "evidence and fused choose their own",
     )
-    sinkhorn_iterations: int = Field(default=10, ge=1, le=1000, description="rows, then columns, this many times")
+    sinkhorn_iterations: int = Field(
+        default=10,
+        ge=1,
+        le=1000,
+        description="rows, then columns, this many times, for methods temporal and dualmatch; the others do without",
+    )
 
     dimension: int = Field(default=128, ge=2, le=4096, description="d: length of the relational encoder's vectors")
     epochs: int | None = Field(

@@ -51,5 +51,6 @@ def input_error(problems: Sequence[Problem], total: int | None = None) -> InputE
     total = len(problems) if total is None else total
     lines = [str(problem) for problem in problems[:SHOWN_PROBLEMS]]
     if total > len(lines):
-        lines.append(f"… and {total - len(lines):,} more problems of this kind")
+        more = total - len(lines)
+        lines.append(f"… and {more:,} more problem{'s' * (more != 1)} of this kind")
     return InputError("\n".join(lines))

@@ -25,6 +25,8 @@ OTHERS = 3
 REASONS = 3
 """Facts the column ``reasons`` of an alignment file tells of."""
 _BATCH = 2000
+# Below this, a probability would be told as 0.000.
+_TOLD = 0.0005
 # Names to look through for one that was meant; in more it would take seconds.
 _SEARCHED = 50_000
 
@@ -143,7 +145,8 @@ class _Explainer:
         return dict(zip(entries.column.tolist(), entries.value.tolist(), strict=True))
 
     def _others(self) -> list[int]:
-        return [other for other in self.probabilities if other != self.match][:OTHERS]
+        likely = [other for other, share in self.probabilities.items() if share >= _TOLD]
+        return [other for other in likely if other != self.match][:OTHERS]
 
     def _candidate(self, other: int) -> Candidate:
         shared = self.shared[other]

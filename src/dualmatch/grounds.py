@@ -37,6 +37,8 @@ class Grounds:
         The ids entities have in the input files.
     literals:
         Labels and other literals, where the run looked at them.
+    many_to_one:
+        Whether several source entities may take one target, so that none is ever gone.
     """
 
     source: TemporalGraph
@@ -49,6 +51,7 @@ class Grounds:
     source_ids: NDArray[np.int64] | None = None
     target_ids: NDArray[np.int64] | None = None
     literals: LiteralPair | None = None
+    many_to_one: bool = False
 
     @cached_property
     def scoring(self) -> Scoring:
@@ -67,10 +70,14 @@ class Grounds:
     def no_matches(self) -> NoMatches:
         """Why each unmatched source has no partner."""
         best = best_candidates(self.candidates, ranks_of(self.target.entities))
-        return no_matches(best, self.pairs, self.source.is_in_a_fact, self.target.n_entities, enough=SURE)
+        in_a_fact, n_targets = self.source.is_in_a_fact, self.target.n_entities
+        return no_matches(best, self.pairs, in_a_fact, n_targets, self.many_to_one, SURE)
 
     def flipped(self) -> Grounds:
-        """The same with source and target changed over, for questions about target entities."""
+        """The same with source and target changed over, for questions about target entities.
+
+        A source takes one target only, whatever the run allowed targets: seen from there, sources can be gone.
+        """
         known = self.knowledge
         if known is not None:
             pairs = SoftPairs(known.pairs.target, known.pairs.source, known.pairs.weight)
@@ -109,6 +116,7 @@ def grounds_of(alignment: Alignment) -> Grounds:
         alignment.confidence,
         alignment.is_seed,
         literals=evidence.literals,
+        many_to_one=alignment.config.many_to_one,
     )
 
 

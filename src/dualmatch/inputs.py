@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,9 +12,12 @@ from numpy.typing import NDArray
 from dualmatch.alignment import Pairs
 from dualmatch.config import EXPLAINED, Method
 from dualmatch.errors import InputError
+from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen
+
+logger = logging.getLogger(__name__)
 
 KnownPairs = NDArray[np.integer] | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
 
@@ -54,14 +58,15 @@ def check_pairs(pairs: KnownPairs | None, source: TemporalGraph, target: Tempora
 def _rows_of_names(names: NDArray[Any], source: TemporalGraph, target: TemporalGraph, what: str) -> NDArray[np.int64]:
     columns = []
     for side, graph, given in (("source", source, names[:, 0]), ("target", target, names[:, 1])):
-        unknown = [name for name in given.tolist() if name not in graph.entity_rows]
-        if unknown:
+        rows = graph.rows_of(given.tolist())
+        if (rows < 0).any():
+            first = str(given[rows < 0][0])
             raise InputError(
-                f"{what}: {len(unknown)} {side} entities are not in {graph.name}, {unknown[0]!r} among them; "
+                f"{what}: {(rows < 0).sum()} {side} entities are not in {graph.name}, {first!r} among them; "
                 "mend the names or leave their pairs out"
             )
-        columns.append([graph.entity_rows[name] for name in given.tolist()])
-    return np.array(columns, dtype=np.int64).T
+        columns.append(rows)
+    return np.stack(columns, axis=1)
 
 
 def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
@@ -75,6 +80,16 @@ def check_labels(wanted: bool, method: Method) -> None:
     """Only methods that go by evidence look at labels."""
     if wanted and method not in EXPLAINED:
         raise InputError(f"method {method} does not look at labels; use method evidence, or leave the labels out")
+
+
+def warn_of_missing_labels(literals: LiteralPair, source: TemporalGraph, target: TemporalGraph) -> None:
+    """Labels are compared: those of one side alone say nothing."""
+    without = [graph.name for graph, said in zip((source, target), literals, strict=True) if not len(said)]
+    if without:
+        logger.warning(
+            "labels help only where both sides have some, and there are none for the entities of %s",
+            " and ".join(without),
+        )
 
 
 def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_precision: bool = False) -> str | None:

@@ -72,7 +72,7 @@ BAD_PAIRS = [
     ("huge", f"10\t20\n{HUGE}\t21\n", f":2: '{HUGE}' is no source id; write a whole number from 0 up"),
     ("negative", "10\t20\n11\t-21\n", ":2: '-21' is no target id; write a whole number from 0 up"),
     ("not UTF-8", b"10\t20\n\xff\t21\n", ":2: not UTF-8 text; convert the file to UTF-8"),
-    ("missing", None, ": no such file; check the path and the folder's layout"),
+    ("missing", None, ": no such file; check the path\n"),
 ]  # fmt: skip
 
 
@@ -151,10 +151,26 @@ def test_no_such_alignment_or_gold(make_folder: MakeFolder, tmp_path: Path, caps
     for alignment, gold, words in (
         (folder / "none", folder / "ref_pairs", "none: no such file; check the path"),
         (folder / "links", folder / "ref_pairs", "links:2: 'maybe' is no confidence; write a number from 0 to 1"),
-        (folder / "ref_pairs", folder / "ref_pairs", "ref_pairs:1: 2 tab-separated columns; an alignment has 3"),
+        (folder / "ref_pairs", folder / "ref_pairs", "ref_pairs:1: 2 tab-separated columns, as in all lines; an ali"),
     ):
         said = refused(["evaluate", str(alignment), "--gold", str(gold)], capsys, tmp_path)
         assert said.startswith(f"dualmatch: {folder}/{words}")
+        assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--seeds", "--labels"])
+def test_a_missing_file_is_told_before_the_graphs_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    (tmp_path / "broken.csv").write_text("not a graph")
+    call = ["align", *[str(tmp_path / "broken.csv")] * 2, "-o", str(tmp_path / "links.tsv"), option, "nowhere.tsv"]
+    assert refused(call, capsys, tmp_path) == "dualmatch: nowhere.tsv: no such file; check the path\n"
+
+
+def test_missing_links_are_told_before_the_graphs_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.csv").write_text("not a graph")
+    call = ["merge", *[str(tmp_path / "broken.csv")] * 2, "-o", str(tmp_path / "all.tsv"), "--links", "nowhere.tsv"]
+    assert refused(call, capsys, tmp_path) == "dualmatch: nowhere.tsv: no such file; check the path\n"
 
 
 def test_all_config_errors_at_once(make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,3 +90,14 @@ def test_a_wrong_call_ends_in_two(arguments: list[str], capsys: pytest.CaptureFi
         main(arguments)
     assert caught.value.code == 2
     assert "Usage: dualmatch" in capsys.readouterr().err
+
+
+def test_help_writes_symbols_and_defaults_as_they_are() -> None:
+    words = " ".join(CliRunner().invoke(cli, ["align", "--help"]).output.split())
+    assert "d: length of the relational encoder" in words
+    assert "h: refinements of the WL kernels" in words
+    assert "None]" not in words
+    assert "(0" not in words
+    assert re.search(r"separated by commas\. \[default: 0[\d.,]+\]", words)
+    assert "similarity), for methods temporal and dualmatch" in words
+    assert "this many times, for methods temporal and dualmatch" in words

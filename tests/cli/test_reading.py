@@ -62,6 +62,15 @@ def test_standard_input_and_more_files_of_a_side(here: Path, monkeypatch: pytest
     assert (here / "a.tsv").read_bytes() == (here / "b.tsv").read_bytes() == (here / "c.tsv").read_bytes()
 
 
+def test_a_run_from_standard_input_cannot_be_explained(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LEFT.encode())))
+    main(["align", "-", "left.csv", "--format", "csv", "-o", "links.tsv", "-q"])
+    said = refused(capsys, "explain", "links.tsv", "Ada")
+    assert "a graph from standard input cannot be read again, so such a run writes none" in said
+
+
 def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "bad.csv").write_text(LEFT + "Eve,met\nEve,met,Adam,soon\n")
     call = ["align", "bad.csv", "left.csv", "-o", "links.tsv"]
@@ -70,13 +79,13 @@ def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureF
         "dualmatch: bad.csv:4: 2 columns where the first line has 4",
         "bad.csv:5: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
     ]
-    assert "more than 1 lines cannot be used" in refused(capsys, *call, "--on-error", "skip", "--max-errors", "1")
+    assert "more than 1 line cannot be used" in refused(capsys, *call, "--on-error", "skip", "--max-errors", "1")
     main([*call, "--on-error", "skip"])
     said = capsys.readouterr().err
     assert (
         "note: left out: bad.csv:4: 2 columns where the first line has 4\nnote: left out: bad.csv:5: 'soon' is" in said
     )
-    assert "note: 2 lines were left out; they are in links.tsv.rejected.tsv, with the reasons" in said
+    assert "note: 2 lines were left out; see links.tsv.rejected.tsv for the reasons" in said
     assert (here / "links.tsv.rejected.tsv").read_text().splitlines()[1:] == [
         "bad.csv\t4\t2 columns where the first line has 4\tEve,met",
         "bad.csv\t5\t'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown\tEve,met,Adam,soon",

@@ -67,6 +67,24 @@ def test_every_option_of_a_run_is_fed_back(here: Path) -> None:
     assert said["target"]["literals"] is True
 
 
+def test_it_is_fed_back_from_any_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "out").mkdir()
+    labels = ["--labels", "labels.tsv"]
+    main(["align", *FILES, *COLUMNS, "-q", "-o", "out/first.tsv", "--seeds", str(here / "known.tsv"), *labels])
+    said = tomllib.loads((here / "out" / "first.tsv.config.toml").read_text())
+    assert (said["seeds"], said["source"]["labels"]) == ("../known.tsv", "../labels.tsv")
+    monkeypatch.chdir(here / "out")
+    moved = [f"../{name}" for name in FILES]
+    main(["align", *moved, "-q", "-o", "second.tsv", "--config", "first.tsv.config.toml"])
+    monkeypatch.chdir("/")
+    whole = [str(here / name) for name in FILES]
+    config = str(here / "out" / "first.tsv.config.toml")
+    main(["align", *whole, "-q", "-o", str(here / "third.tsv"), "--config", config])
+    assert (here / "out" / "second.tsv").read_bytes() == (here / "out" / "first.tsv").read_bytes()
+    assert (here / "third.tsv").read_bytes() == (here / "out" / "first.tsv").read_bytes()
+    assert tomllib.loads((here / "third.tsv.config.toml").read_text())["seeds"] == "known.tsv"
+
+
 def test_the_call_wins_over_the_file(here: Path) -> None:
     (here / "run.toml").write_text(
         'reasons = true\noutput_format = "csv"\nseeds = "nowhere.tsv"\nsource_prefix = "x"\n'

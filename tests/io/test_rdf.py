@@ -10,7 +10,9 @@ import pytest
 from dualmatch import InputError
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.predicates import TimePredicates
+from dualmatch.io.quads import read_quads
 from dualmatch.io.read import read, read_graph
+from dualmatch.io.rejections import Rejections
 from io_facts import Fact, facts_of
 
 E = "http://e/"
@@ -172,7 +174,7 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
     for name in ("a.nt", "b.nt"):
         (tmp_path / name).write_text("_:x <http://e/r> <http://e/b> .\n")
     graph = read_graph(tmp_path / "a.nt", tmp_path / "b.nt")
-    assert graph.entities == ("_:1-x", "_:x", "http://e/b")
+    assert graph.entities == ("_:1/x", "_:x", "http://e/b")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
         ("a.rdf", "<rdf", "a.rdf: no rdfxml: "),
         ("a.ttl", "", "a.ttl: no facts"),
         ("a.ttl", PREFIXES + ':a :name "x" .', "a.ttl: no facts"),
-        ("a.ttl", b"\xff\xfe", "a.ttl:1: no turtle: Invalid UTF-8"),
+        ("a.ttl", b"\xff\xfe", "a.ttl:1: no turtle: not UTF-8 text"),
         ("a.nt.gz", gzip.compress(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 99)[:-9], "a.nt.gz: broken or"),
     ],
 )  # fmt: skip
@@ -229,3 +231,46 @@ def test_wrong_times_come_in_the_order_of_their_lines(tmp_path: Path) -> None:
         ["2:", "'z?'"], ["4:", "'y?'"], ["6:", "'x?'"], ["8:", "'w?'"], ["10:", "'v?'"]
     ]  # fmt: skip
     assert said[5].startswith("… and 4 more problems")
+
+
+def test_blank_nodes_of_two_files_are_never_one(tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_text("_:1-x <http://e/r> <http://e/a> .\n_:1-.1 <http://e/r> <http://e/a> .\n")
+    (tmp_path / "b.ttl").write_text("_:x <http://e/r> <http://e/a> . [] <http://e/r> <http://e/a> .")
+    graph = read_graph(tmp_path / "a.nt", tmp_path / "b.ttl")
+    assert (graph.n_entities, graph.n_facts) == (5, 4)
+
+
+def test_a_wrong_line_of_turtle_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.ttl"
+    path.write_text("<a> <r> <b> .\n<a> $ % & <b> .\n<a> <r> <c> .\n")
+    with path.open("rb") as file:
+        read_quads(file, path, "turtle", rejections := Rejections("skip"))
+    assert [each.line for each in rejections.kept] == [2]
+    assert "column" not in rejections.kept[0].why
+
+
+REVERSED = {
+    "a.ttl": (
+        PREFIXES + ":c :r :ab .\n:a :q :x ;\n  :r :b {| :begin 1900 ; :end 1899 |} .\n",
+        "tells no line; look from line 10 on",
+    ),
+    "a.trig": (PREFIXES + ':g { :ab :r :b .\n:a :r :b }\n:g :begin "1900" ; :end "1899" .\n', "look at line 10"),
+    "a.rdf": (
+        f'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="{E}">\n'
+        f'<rdf:Statement rdf:about="{E}n"><rdf:subject rdf:resource="{E}a"/>\n'
+        f'<rdf:predicate rdf:resource="{E}r"/><rdf:object rdf:resource="{E}b"/>\n'
+        "<e:begin>1900</e:begin><e:end>1899</e:end></rdf:Statement></rdf:RDF>",
+        "tells no line; look from line 2 on",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REVERSED)
+def test_a_fact_that_ends_too_early_is_looked_for_in_its_file(tmp_path: Path, name: str) -> None:
+    content, words = REVERSED[name]
+    (tmp_path / name).write_text(content)
+    predicates = TimePredicates(begin=(f"{E}begin",), end=(f"{E}end",))
+    with pytest.raises(InputError) as caught:
+        read_graph(tmp_path / name, time_predicates=predicates)
+    assert "ends in 1899, before it begins in 1900; mend one of the two" in str(caught.value)
+    assert words in str(caught.value)

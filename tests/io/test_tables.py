@@ -287,3 +287,14 @@ def test_a_million_rows(tmp_path: Path) -> None:
     one, other = read_graph(tmp_path / "a.tsv"), read_graph(tmp_path / "a.parquet")
     assert one.n_facts == 10**6
     assert one.statistics == other.statistics
+
+
+@pytest.mark.parametrize("limit", [0, 2, 3])
+def test_the_first_problems_come_first_however_many_may_be_left_out(tmp_path: Path, limit: int) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("head,relation,tail,begin,end\na,r,b,2000,1999\nc,r,d,2001,\n,r,d,2001,\nq,r\nx,y,z,20x1,\n")
+    with pytest.raises(InputError) as caught:
+        read_graph(path, on_error="skip", max_errors=limit)
+    *problems, last = str(caught.value).splitlines()
+    assert [each.removeprefix(f"{path}:").split(":")[0] for each in problems] == ["2", "4", "5", "6"]
+    assert last.startswith(f"more than {limit} lines cannot be used")

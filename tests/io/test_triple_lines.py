@@ -19,6 +19,7 @@ from dualmatch.io.rejections import Rejections
 from dualmatch.io.triple_lines import REIFIES, plain_lines
 from io_facts import facts_of
 
+LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 ODD = st.text(
     st.sampled_from("aZ09-._~:/?#[]@!$&'()*+,;=%41 <>\"\\{}|^`é\u00a0\u200e\u3042中\U0001f600\x00\t"), max_size=6
 )
@@ -31,7 +32,9 @@ IRIS = st.one_of(
 )
 BLANKS = st.builds("_:{}".format, st.one_of(st.sampled_from(["a", "b0", "0", "a.b", "0" * 24, "f" * 30, "-"]), ODD))
 LITERALS = st.builds(
-    '"{}"{}'.format, ODD, st.sampled_from(["", "@en", "@en-GB", "@e", "^^<http://e/t>", "^^<t>", "^^x", "@"])
+    '"{}"{}'.format,
+    ODD,
+    st.sampled_from(["", "@en", "@en-GB", "@e", "^^<http://e/t>", f"^^<{LANG_STRING}>", "^^<t>", "^^x", "@"]),
 )
 NODES = st.one_of(IRIS, BLANKS)
 TERMS = st.one_of(NODES, LITERALS, st.builds("<<( {} {} {} )>>".format, NODES, IRIS, st.one_of(NODES, LITERALS)))
@@ -66,11 +69,13 @@ def by_the_parser(text: str, has_graphs: bool) -> tuple[str | None, ...] | None:
 @example('<http://e/a> <http://e/r> "x y"@en <http://e/g> .', True)
 @example(f"_:s <{REIFIES}> <<( <http://e/a> <http://e/r> <http://e/b> )>> .", False)
 @example("<http://e/a> <http://e/r> <http://e/b> <http://e/g> .", False)
+@example(f'<http://e/a> <http://e/r> "x"^^<{LANG_STRING}> .', False)
+@example(f'<http://e/a> <http://e/r> "x"^^<{LANG_STRING.replace("lang", "dirLang")}> .', True)
 @example("<urn:x:é> <https://e?q#f> <http://e/%41> .", True)
 def test_lines_that_are_split_are_what_the_parser_says(text: str, has_graphs: bool) -> None:
     (found,) = plain_lines(io.BytesIO(text.encode()), has_graphs)
-    if found.numbers:
-        assert (found.plain.height, found.reified.height, found.others) == (0, 0, f"{text}\n".encode())
+    if found.others:
+        assert (found.plain.height, found.reified.height, found.others) == (0, 0, [(1, text.encode())])
         return
     expected = by_the_parser(text, has_graphs)
     if found.plain.height:
@@ -88,7 +93,7 @@ def test_most_lines_of_a_usual_file_are_split() -> None:
         f"_:b1 <{REIFIES}> <<( <http://e/a> <http://e/r> <http://e/b> )>> .",
     ]
     (found,) = plain_lines(io.BytesIO("".join(f"{each}\n" for each in usual).encode()), False)
-    assert (found.plain.height, found.reified.height, found.numbers) == (3, 1, [])
+    assert (found.plain.height, found.reified.height, found.others) == (3, 1, [])
 
 
 FILE = (
@@ -159,4 +164,59 @@ def test_no_lines_no_statements() -> None:
     assert [*plain_lines(io.BytesIO(b""), True)] == []
     (found,) = plain_lines(io.BytesIO(b"\n\n"), True)
     assert found.plain.schema == pl.Schema({**dict.fromkeys("spog", pl.String), "literal": pl.Boolean})
-    assert (found.plain.height, found.numbers) == (0, [])
+    assert (found.plain.height, found.others) == (0, [])
+
+
+GOOD = "<http://e/a> <http://e/r> <http://e/{}> .\n"
+ODD_BUT_RIGHT = GOOD.format(r"\u00e9")
+
+
+@pytest.mark.parametrize("opened", ["<http://e/a> <http://e/r> <http://e/b .", '"open <http://e/r> <http://e/b> .'])
+def test_what_a_line_leaves_open_swallows_no_other(tmp_path: Path, opened: str) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text(f"{opened}\n{GOOD.format('b')}{ODD_BUT_RIGHT}{GOOD.format('c')}")
+    rejections = Rejections("skip")
+    with path.open("rb") as file:
+        quads = read_quads(file, path, "ntriples", rejections)
+    assert sorted(quads.plain["o"]) == ["http://e/b", "http://e/c", "http://e/é"]
+    assert [(each.line, each.text) for each in rejections.kept] == [(1, opened)]
+    assert "the line ends before its statement does" in rejections.kept[0].why
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_every_line_end_ends_a_line(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "a.nt"
+    path.write_bytes(f"# c\n{GOOD.format('b')}nonsense\n{ODD_BUT_RIGHT}".replace("\n", end).encode())
+    rejections = Rejections("skip")
+    with path.open("rb") as file:
+        quads = read_quads(file, path, "ntriples", rejections)
+    assert sorted(quads.plain["o"]) == ["http://e/b", "http://e/é"]
+    assert [(each.line, each.text) for each in rejections.kept] == [(3, "nonsense")]
+
+
+def test_a_wrong_line_counts_once_and_says_no_other_place(tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text(GOOD.format("b") + ODD_BUT_RIGHT + "<http://e/a> bad://x> y <http://e/c> .\n<http://e/a> <x\n")
+    rejections = Rejections("skip")
+    with path.open("rb") as file:
+        read_quads(file, path, "ntriples", rejections)
+    assert [each.line for each in rejections.kept] == [3, 4]
+    assert rejections.total == 2
+    assert not any("column" in each.why or "error" in each.why for each in rejections.kept)
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\x0b", "\x0c", "\u2028"])
+def test_other_spaces_are_no_spaces(tmp_path: Path, space: str) -> None:
+    with io.BytesIO(f"{space}\n{GOOD.format('b')}".encode()) as file:
+        read_quads(file, tmp_path, "ntriples", rejections := Rejections("skip"))
+    assert [each.line for each in rejections.kept] == [1]
+
+
+def test_a_line_that_is_no_text_leaves_the_others_alone(tmp_path: Path) -> None:
+    bad = b'<http://e/a> <http://e/r> "\xff" .\n'
+    with io.BytesIO(GOOD.format("b").encode() + bad + ODD_BUT_RIGHT.encode()) as file:
+        quads = read_quads(file, tmp_path, "ntriples", rejections := Rejections("skip"))
+    assert sorted(quads.plain["o"]) == ["http://e/b", "http://e/é"]
+    assert [(each.line, each.why) for each in rejections.kept] == [
+        (2, "no ntriples: not UTF-8 text; convert the file to UTF-8")
+    ]

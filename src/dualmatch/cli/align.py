@@ -23,6 +23,7 @@ from dualmatch.grounds import no_evidence
 from dualmatch.inputs import check_labels
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.export import LINK_FORMATS
+from dualmatch.io.opening import check_there
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.relations import no_relations
 from dualmatch.io.run_file import RunFile, read_run_file
@@ -139,6 +140,7 @@ def align_command(
     outputs.check(inputs, force)
     check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
+    check_there([call.seeds, *(each.labels for each in recipe.options)])
     with console.progress_shown(quiet) as progress:
         if progress is not None:
             progress("read", 0, 0, "")

@@ -14,6 +14,7 @@ from dualmatch.cli.reading import Asked, graphs_argument, reading_options, said_
 from dualmatch.cli.writing import naming_options
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.links import read_links
+from dualmatch.io.opening import check_there
 from dualmatch.io.run_file import CallOptions
 from dualmatch.io.tables_out import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.merge import merge
@@ -80,6 +81,7 @@ def merge_command(
     inputs, outputs = (*recipe.files, links_path), (output, entities, asked.rejected)
     check_outputs(outputs, inputs, force)
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, *outputs))
+    check_there([links_path])
     sides = asked.read(recipe)
     pairs, confidence = read_links(links_path, CallOptions().over(naming).naming)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]

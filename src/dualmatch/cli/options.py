@@ -72,8 +72,7 @@ def model_options(model: type[BaseModel], leave_out: Collection[str] = ()) -> Ca
             parsed = any(isinstance(each, BeforeValidator) for each in field.metadata)
             kind = str if parsed else _plain_type(field.annotation)
             flag = f"--{name.replace('_', '-')}"
-            default = "" if field.default is PydanticUndefined else f"  [default: {field.default}]"
-            words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}.{default}"
+            words = f"{_sentence(field.description or '')}{_default(field.default)}"
             if kind is bool:
                 command = click.option(f"{flag}/--no-{name.replace('_', '-')}", name, default=None, help=words)(command)
             else:
@@ -81,6 +80,27 @@ def model_options(model: type[BaseModel], leave_out: Collection[str] = ()) -> Ca
         return command
 
     return decorate
+
+
+def _sentence(description: str) -> str:
+    """With a capital, unless it begins with a symbol, and a full stop.
+
+    >>> _sentence("d: length"), _sentence("how to align")
+    ('d: length.', 'How to align.')
+    """
+    is_symbol = description[1:2] == ":"
+    return f"{description if is_symbol else description[:1].upper() + description[1:]}."
+
+
+def _default(value: Any) -> str:
+    """What holds where nothing is said, as it would be typed; nothing where there is none, or a rule.
+
+    >>> _default((0.0, 0.5)), _default(None)
+    ('  [default: 0,0.5]', '')
+    """
+    if value is PydanticUndefined or value is None:
+        return ""
+    return f"  [default: {','.join(f'{each:g}' for each in value) if isinstance(value, tuple) else value}]"
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

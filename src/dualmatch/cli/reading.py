@@ -137,10 +137,10 @@ class Asked:
         for rejected in rejections.in_order()[:SHOWN_PROBLEMS]:
             console.note(f"left out: {rejected}")
         if self.rejected is None:
-            console.note(f"{rejections.total:,} lines were left out; --rejected FILE keeps them, with the reasons")
+            console.note(f"{rejections.in_words}; --rejected FILE keeps what is left out, with the reasons")
         else:
             rejections.write(self.rejected)
-            console.note(f"{rejections.total:,} lines were left out; they are in {self.rejected}, with the reasons")
+            console.note(f"{rejections.in_words}; see {self.rejected} for the reasons")
 
     def with_rejected_beside(self, output: Path) -> Asked:
         """Where nothing else is said, lines that are left out go beside the output, if it is a file."""

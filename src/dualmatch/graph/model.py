@@ -143,6 +143,14 @@ class TemporalGraph:
         """Row number of each entity name."""
         return {name: row for row, name in enumerate(self.entities)}
 
+    def rows_of(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """Row number of each of some entity names; -1 where there is none.
+
+        >>> TemporalGraph.from_facts([("Ada", "met", "Charles")]).rows_of(["Charles", "Mary"]).tolist()
+        [1, -1]
+        """
+        return np.array([self.entity_rows.get(name, -1) for name in names], dtype=np.int64)
+
     @cached_property
     def statistics(self) -> GraphStatistics:
         known_begin, known_end = self.begin != UNKNOWN, self.end != UNKNOWN

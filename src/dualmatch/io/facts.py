@@ -39,11 +39,14 @@ class Rows:
         ``end`` or ``time`` (a point), where there are any, as text or as time codes (int32).
     text:
         The row as the file has it, for the file of rejected lines.
+    place:
+        For rows without a line number: where to look for a row, in words.
     """
 
     path: Path
     table: pl.DataFrame
     text: Callable[[int], str]
+    place: Callable[[int], str] = lambda _: "its line is not known"
 
 
 class FactCollector:
@@ -73,7 +76,7 @@ class FactCollector:
             at = np.flatnonzero(wrong & ~failed)
             if len(at):
                 lines = table[LINE].gather(at).to_list()
-                told = why if lines[0] is not None else lambda row: f"{rows.text(row)}: {why(row)}"
+                told = why if lines[0] is not None else lambda row: f"{rows.text(row)}: {why(row)} ({rows.place(row)})"
                 self.rejections.add(rows.path, zip(at.tolist(), lines, strict=True), told, rows.text)
                 failed[at] = True
 

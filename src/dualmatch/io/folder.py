@@ -15,17 +15,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
+from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.order import sorted_by_name
 from dualmatch.graph.times import UNKNOWN, parse_date
-from dualmatch.io.lines import LARGEST_ID, LINE, as_ids, read_fields, whole_numbers
+from dualmatch.io.lines import LARGEST_ID, as_ids, read_fields, refuse, whole_numbers
 
 logger = logging.getLogger(__name__)
 
 Pairs = NDArray[np.int32]
 _FACT = {"head": "head id", "relation": "relation id", "tail": "tail id"}
 _TIMES = {"begin": "time id", "end": "time id"}
+_LAYOUT = "check the path and the folder's layout"
 _INT32 = np.iinfo(np.int32)
 
 
@@ -56,7 +57,7 @@ class BenchmarkFolder:
         if by_id:
             table = as_ids(table, {"source": "source id", "target": "target id"}, path)
         rows = [
-            _rows_of(table[side].to_numpy(), ids) if by_id else _rows_of_names(table[side], graph)
+            _rows_of(table[side].to_numpy(), ids) if by_id else graph.rows_of(table[side])
             for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids))
         ]
         return _checked_pairs(table, path, rows, (self.source, self.target))
@@ -79,7 +80,7 @@ class BenchmarkFolder:
         known_ids = sum(
             int((_rows_of(numbers[side].drop_nulls().to_numpy(), ids) >= 0).sum()) for side, _, ids in sides
         )
-        known_names = sum(int((_rows_of_names(table[side], graph) >= 0).sum()) for side, graph, _ in sides)
+        known_names = sum(int((graph.rows_of(table[side]) >= 0).sum()) for side, graph, _ in sides)
         return known_ids > known_names
 
 
@@ -107,7 +108,7 @@ def read_folder(path: str | Path) -> BenchmarkFolder:
 def read_pairs_by_name(path: Path, source: TemporalGraph, target: TemporalGraph) -> Pairs:
     """A pair file of two columns of names as (n, 2) row numbers; an unknown or repeated entity is an error."""
     table = read_fields(path, ("source", "target"), 2, "a pair")
-    rows = [_rows_of_names(table[side], graph) for side, graph in (("source", source), ("target", target))]
+    rows = [graph.rows_of(table[side]) for side, graph in (("source", source), ("target", target))]
     return _checked_pairs(table, path, rows, (source, target))
 
 
@@ -117,9 +118,9 @@ def _checked_pairs(
     """Pairs as (n, 2) rows, where each is known and stands in one pair only."""
     for side, graph, column in zip(("source", "target"), graphs, rows, strict=True):
         missing = f"is not in {graph.name}; mend it or leave the pair out"
-        _refuse(column < 0, table, table[side], path, f"{side} entity", missing)
+        _refuse(column < 0, table, side, path, f"{side} entity", missing)
         twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
-        _refuse(_repeated(column), table, table[side], path, f"{side} entity", twice)
+        _refuse(_repeated(column), table, side, path, f"{side} entity", twice)
     return np.stack(rows, axis=1).astype(np.int32).reshape(-1, 2)
 
 
@@ -147,7 +148,7 @@ def _read_times(path: Path) -> dict[int, int] | None:
 
 def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tuple[TemporalGraph, NDArray[np.int64]]:
     triples = folder / f"triples_{side}"
-    facts = as_ids(read_fields(triples, (*_FACT, *_TIMES), 3, "a fact"), _FACT, triples)
+    facts = as_ids(read_fields(triples, (*_FACT, *_TIMES), 3, "a fact", _LAYOUT), _FACT, triples)
     if facts.height == 0:
         raise InputError(f"{triples}: no facts; an empty graph cannot be aligned, so give it one a line")
     entity_ids, entities = _read_names(folder / f"ent_ids_{side}", [facts["head"], facts["tail"]], "entity")
@@ -160,7 +161,7 @@ def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tup
     ):
         rows = _rows_of(facts[name].to_numpy(), ids)
         missing = f"is not in {listing}_{side}; add it there or mend the id"
-        _refuse(rows < 0, facts, facts[name], triples, name, missing)
+        _refuse(rows < 0, facts, name, triples, name, missing)
         columns.append(rows.astype(np.int32))
     begin, end = _time_columns(facts, times, triples)
     graph = TemporalGraph(
@@ -194,7 +195,7 @@ def _read_names(path: Path, used: list[pl.Series], kind: str) -> tuple[NDArray[n
     table = as_ids(table.rename({first: "id", second: "name"}), {"id": f"{kind} id"}, path)
     for column in ("id", "name"):
         twice = f"stands above already; give each {column} once"
-        _refuse(_repeated(table[column].to_numpy()), table, table[column], path, column, twice)
+        _refuse(_repeated(table[column].to_numpy()), table, column, path, column, twice)
     return table["id"].to_numpy(), tuple(table["name"].to_list())
 
 
@@ -218,19 +219,18 @@ def _time_columns(
     # Without a calendar ids are the codes themselves: years before the common era may be among them.
     lowest, highest = (_INT32.min + 1, _INT32.max) if times is None else (0, LARGEST_ID)
     facts = as_ids(facts, _TIMES, path, lowest, highest)
-    begin, end = facts["begin"], facts["end"]
-    end = pl.select(pl.when(end.is_null()).then(begin).otherwise(end)).to_series()
+    facts = facts.with_columns(end=pl.coalesce("end", "begin"))
     columns = []
-    for column in (begin, end):
-        given = column.is_not_null().to_numpy()
-        ids = column.fill_null(0).to_numpy()
+    for name in _TIMES:
+        given = facts[name].is_not_null().to_numpy()
+        ids = facts[name].fill_null(0).to_numpy()
         if times is None:
             codes = ids
         else:
             listed = np.array(sorted(times), dtype=np.int64)
             rows = _rows_of(ids, listed)
             missing = "is not in time_id; add it there or mend the id"
-            _refuse(given & (rows < 0), facts, column, path, "time", missing)
+            _refuse(given & (rows < 0), facts, name, path, "time", missing)
             codes = np.array([times[int(key)] for key in listed], dtype=np.int64)[np.maximum(rows, 0)]
         columns.append(np.where(given, codes, UNKNOWN).astype(np.int32))
     return columns[0], columns[1]
@@ -246,10 +246,6 @@ def _rows_of(values: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.in
     return np.where(ids[rows] == values, rows, -1)
 
 
-def _rows_of_names(names: pl.Series, graph: TemporalGraph) -> NDArray[np.int64]:
-    return np.array([graph.entity_rows.get(name, -1) for name in names], dtype=np.int64)
-
-
 def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Which values stood earlier already."""
     repeated = np.ones(len(values), dtype=bool)
@@ -257,9 +253,6 @@ def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
     return repeated
 
 
-def _refuse(wrong: NDArray[np.bool_], table: pl.DataFrame, given: pl.Series, path: Path, kind: str, why: str) -> None:
+def _refuse(wrong: NDArray[np.bool_], table: pl.DataFrame, column: str, path: Path, kind: str, why: str) -> None:
     """End in an `InputError` where any row is wrong: ``kind``, the value that was given, and why."""
-    at = np.flatnonzero(wrong)
-    if len(at):
-        first = [Problem(path, table[LINE][int(i)], f"{kind} {given[int(i)]} {why}") for i in at[:SHOWN_PROBLEMS]]
-        raise input_error(first, len(at))
+    refuse(table.filter(wrong), column, path, lambda value: f"{kind} {value} {why}")

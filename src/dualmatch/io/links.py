@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
+from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.io.export import LINK_EXTENSIONS
-from dualmatch.io.lines import LINE, read_fields
+from dualmatch.io.lines import LINE, read_fields, refuse
 from dualmatch.io.link_rows import HEADER, ROWS, BadRow
 from dualmatch.io.naming import Naming
 from dualmatch.io.opening import opened, unpacked_name
@@ -34,9 +34,9 @@ def read_links(path: Path, naming: Naming | None = None) -> tuple[list[tuple[str
     table = _read_table(path, naming)
     confidence = table["confidence"].fill_null("1").str.strip_chars().cast(pl.Float64, strict=False)
     wrong = table.filter(confidence.is_null() | ~confidence.is_between(0, 1))
-    _refuse(wrong, path, "confidence", "{!r} is no confidence; write a number from 0 to 1")
+    refuse(wrong, "confidence", path, lambda given: f"{given!r} is no confidence; write a number from 0 to 1")
     repeated = table.filter(~table["source"].is_first_distinct())
-    _refuse(repeated, path, "source", "{!r} has a row above already; keep one of them")
+    refuse(repeated, "source", path, lambda name: f"{name!r} has a row above already; keep one of them")
     matched = table["target"] != ""
     links = table.filter(matched)
     return list(links.select("source", "target").iter_rows()), confidence.filter(matched).to_numpy()
@@ -59,12 +59,6 @@ def read_name_pairs(path: Path) -> list[tuple[str, str]]:
     """A gold file of two columns of names, without a header."""
     table = read_fields(path, ("source", "target"), 2, "a pair")
     return list(table.select("source", "target").iter_rows())
-
-
-def _refuse(wrong: pl.DataFrame, path: Path, column: str, words: str) -> None:
-    if wrong.height:
-        rows = wrong.head(SHOWN_PROBLEMS).select(LINE, column).iter_rows()
-        raise input_error([Problem(path, line, words.format(value)) for line, value in rows], wrong.height)
 
 
 def _read_table(path: Path, naming: Naming | None = None) -> pl.DataFrame:
@@ -96,8 +90,6 @@ def _from_tsv(path: Path) -> pl.DataFrame:
     table = table.slice(1)
     missing = table[header[-1]].is_null()
     extra = table[COLUMNS[len(header)]].is_not_null() if len(header) < len(COLUMNS) else ~missing & missing
-    torn = table.filter(missing | extra)
-    if torn.height:
-        what = f"the header names {len(header)} columns, this row has another number; mend it"
-        raise input_error([Problem(path, line, what) for line in torn[LINE].head(SHOWN_PROBLEMS)], torn.height)
+    what = f"the header names {len(header)} columns, this row has another number; mend it"
+    refuse(table.filter(missing | extra), "source", path, lambda _: what)
     return table

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -53,6 +54,13 @@ def opened(path: Path, where_missing: str = "check the path") -> Iterator[Binary
             return
         with path.open("rb") as file:
             yield _unpacked(file, path)
+
+
+def check_there(paths: Iterable[Path | None]) -> None:
+    """Refuse files that are not there, all at once and before anything is read."""
+    missing = [path for path in dict.fromkeys(paths) if path not in (None, STANDARD_INPUT) and not os.path.exists(path)]
+    if missing:
+        raise InputError("\n".join(f"{path}: no such file; check the path" for path in missing))
 
 
 def is_packed(path: Path) -> bool:

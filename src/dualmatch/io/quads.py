@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -15,7 +15,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple
 from dualmatch.errors import InputError
 from dualmatch.io.opening import shown
 from dualmatch.io.rejections import Rejections
-from dualmatch.io.triple_lines import REIFIES, plain_lines
+from dualmatch.io.triple_lines import REIFIES, OddLine, plain_lines
 
 FORMATS: Final = {
     "ntriples": RdfFormat.N_TRIPLES,
@@ -27,7 +27,11 @@ FORMATS: Final = {
 BASE: Final = "file:///"
 """What relative IRIs are resolved against where a file has no base of its own."""
 
-_RECOVERS: Final = {"ntriples", "nquads", "turtle", "trig"}
+_BY_LINES: Final = {"ntriples", "nquads"}
+_RECOVERS: Final = {"turtle", "trig"}
+# Lines are parsed out of their place: a message's own file:line is the right one.
+_POSITION: Final = re.compile(r"^Parser error (?:at|between) line [\w ]*?: ")
+_AT_ONCE: Final = 1000
 _UNNAMED: Final = re.compile(r"[0-9a-f]{24,32}\Z")
 
 
@@ -57,15 +61,14 @@ def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, 
         Goes before the name of every blank node, to keep those of several files apart.
     """
     collected = _Collected(_BlankNames(blank_prefix).of)
-    if format not in ("ntriples", "nquads"):
+    if format not in _BY_LINES:
         collected.take(_quads(file, path, format, rejections), has_graphs=format == "trig")
         return collected.quads()
     has_graphs = format == "nquads"
     parts: list[Quads] = []
     for lines in plain_lines(file, has_graphs):
         parts.append(Quads(_prefixed(lines.plain, blank_prefix), _prefixed(lines.reified, blank_prefix)))
-        others = _quads(io.BytesIO(lines.others), path, format, rejections, lines.numbers)
-        collected.take(others, has_graphs)
+        collected.take(_quads_of_lines(lines.others, path, format, rejections), has_graphs)
     parts.append(collected.quads())
     return Quads(pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts]))
 
@@ -142,41 +145,63 @@ class _Columns:
         return pl.DataFrame(texts).with_columns(literal=pl.Series(self.literal, dtype=pl.Boolean))
 
 
-def _quads(
-    file: BinaryIO, path: Path, format: str, rejections: Rejections, numbers: Sequence[int] | None = None
-) -> Iterator[Quad]:
-    """Parsed statements; a syntax error is rejected, and reading goes on where the format allows.
+def _quads_of_lines(lines: Sequence[OddLine], path: Path, format: str, rejections: Rejections) -> Iterator[Quad]:
+    """Parsed lines, many at once; where one of them is wrong, each alone: what it opens must not swallow others."""
+    kind = FORMATS[format]
+    with _right_format(path, format):
+        for start in range(0, len(lines), _AT_ONCE):
+            some = lines[start : start + _AT_ONCE]
+            try:
+                quads = list(parse(b"\n".join(line for _, line in some), format=kind))
+            except SyntaxError:
+                quads = []
+                for number, line in some:
+                    try:
+                        quads += list(parse(line, format=kind))
+                    except SyntaxError as error:
+                        _reject(error, path, number, format, rejections, line.decode("utf-8", "replace"))
+            yield from quads
 
-    Parameters
-    ----------
-    numbers:
-        The number of each line, where these are some lines of a file.
-    """
-    base = None if format in ("ntriples", "nquads") else BASE
-    parser = parse(file, format=FORMATS[format], base_iri=base)
+
+def _quads(file: BinaryIO, path: Path, format: str, rejections: Rejections) -> Iterator[Quad]:
+    """Parsed statements; a line with a syntax error is rejected, once, and reading goes on where the format allows."""
+    parser = parse(file, format=FORMATS[format], base_iri=BASE)
+    last = None
     while True:
         try:
-            yield from parser
+            with _right_format(path, format):
+                yield from parser
             return
         except SyntaxError as error:
-            line = error.lineno
-            if numbers is not None and line is not None:
-                line = numbers[min(line, len(numbers)) - 1]
-            why = _in_words(error, format)
-            rejections.add(path, [(0, line)], lambda _, why=why: why, lambda _: "")  # type: ignore[misc]
-            if format not in _RECOVERS or line is None:
+            if error.lineno is None or error.lineno != last:
+                _reject(error, path, error.lineno, format, rejections)
+            last = error.lineno
+            if format not in _RECOVERS or last is None:
                 return
-        except ValueError as error:
-            raise InputError(f"{shown(path)}: no {format} ({error}); is its --format right?") from None
+
+
+@contextmanager
+def _right_format(path: Path, format: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{shown(path)}: no {format} ({error}); is its --format right?") from None
+
+
+def _reject(
+    error: SyntaxError, path: Path, line: int | None, format: str, rejections: Rejections, text: str = ""
+) -> None:
+    why = _in_words(error, format)
+    rejections.add(path, [(0, line)], lambda _: why, lambda _: text)
 
 
 def _in_words(error: SyntaxError, format: str) -> str:
-    what = re.sub(r"^Parser error at .*?: ", "", str(error.msg))
-    if (
-        format in ("ntriples", "nquads")
-        and "subject of a triple" in what
-        and (error.end_offset or 0) - (error.offset or 0) == 2
-    ):
+    what = _POSITION.sub("", str(error.msg))
+    if "Invalid UTF-8" in what:
+        what = "not UTF-8 text; convert the file to UTF-8"
+    elif what.startswith("Unexpected end") and format in _BY_LINES:
+        what = "the line ends before its statement does; close what it opens, and end it with a dot"
+    if format in _BY_LINES and "subject of a triple" in what and (error.end_offset or 0) - (error.offset or 0) == 2:
         return (
             "a quoted triple as a subject, as the old RDF-star draft had it; read the file with --format turtle, or "
             "write it in RDF 1.2: _:r <…#reifies> <<( s p o )>>"

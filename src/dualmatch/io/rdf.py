@@ -8,6 +8,7 @@ from typing import BinaryIO, Final
 
 import polars as pl
 
+from dualmatch.errors import SHOWN_PROBLEMS
 from dualmatch.graph.literals import LABEL
 from dualmatch.io.facts import FACT, Rows
 from dualmatch.io.intake import Intake
@@ -18,19 +19,22 @@ from dualmatch.io.statements import LABELS, Statements, statements_of
 
 _LOOKED_UP: Final = 50
 """Of how many wrong times the line is looked for: the parser does not tell it."""
+_SEARCHES: Final = SHOWN_PROBLEMS
+"""For how many wrong facts a file is searched through."""
 _QUOTED: Final = re.compile(rb'"([^"]*)"')
 
 
 def read_rdf(file: BinaryIO, path: Path, format: str, intake: Intake) -> None:
     """Take in the facts of an RDF file, and its literals where they are asked for."""
-    prefix = f"{intake.files}-" if intake.files else ""
+    prefix = f"{intake.files}/" if intake.files else ""  # no label of a blank node can hold a slash
     quads = read_quads(file, path, format, intake.rejections, prefix)
     found = statements_of(quads, intake.options.time_predicates, intake.facts.clock)
     _reject_wrong_times(found.wrong_times, path, intake)
     facts = found.facts.rename({"s": "head", "p": "relation", "o": "tail"})
     facts = facts.with_columns(_shortened(pl.col(name), intake) for name in ("head", "relation", "tail"))
     table = facts.with_columns(pl.lit(None, dtype=pl.UInt32).alias(LINE)).select(LINE, *FACT)
-    intake.facts.add(Rows(path, table, lambda row: " ".join(table.row(row)[1:4])))
+    place = _Places(path, found.facts.select("s", "o")).of
+    intake.facts.add(Rows(path, table, lambda row: " ".join(table.row(row)[1:4]), place))
     _take_literals(found, intake)
     if found.coarse_times:
         intake.note(f"{shown(path)}: {found.coarse_times:,} times coarser than a year are taken as unknown")
@@ -85,3 +89,32 @@ def _lines_with(texts: set[str], path: Path) -> dict[str, int]:
                     found[text] = number
                     texts.discard(text)
     return found
+
+
+class _Places:
+    """Where facts stand in a file: the parser does not tell, so their names are looked for."""
+
+    def __init__(self, path: Path, facts: pl.DataFrame) -> None:
+        self._path, self._facts = path, facts
+        self._searches = 0
+
+    def of(self, row: int) -> str:
+        """In words: the first line that names the subject and the object, else the first that names the subject."""
+        self._searches += 1
+        if self._path == STANDARD_INPUT or self._searches > _SEARCHES:
+            return "the parser tells no line"
+        subject, object_ = (_mention(name) for name in self._facts.row(row))
+        first = None
+        with opened(self._path) as file:
+            for number, line in enumerate(file, start=1):
+                if subject.search(line):
+                    if object_.search(line):
+                        return f"look at line {number}"
+                    first = first or number
+        return "the parser tells no line" if first is None else f"the parser tells no line; look from line {first} on"
+
+
+def _mention(name: str) -> re.Pattern[bytes]:
+    """An IRI or a blank node as RDF writes it: whole, with a prefix or relative."""
+    local = re.split("[/#:]", name.rstrip("/#:"))[-1]
+    return re.compile(rb"[</#:\"']" + re.escape(local.encode()) + rb"(?![\w-])")

@@ -115,7 +115,7 @@ def read(sources: Sequence[Source], options: ReadOptions, name: str | None = Non
     logger.info("read %r", graph)
     literals = literals_of(graph, intake.literal_tables, options)
     if intake.rejections.total:
-        logger.warning("%s: %d lines were left out", graph.name, intake.rejections.total)
+        logger.warning("%s: %s", graph.name, intake.rejections.in_words)
     return Reading(graph, literals, intake.rejections, tuple(intake.notes))
 
 

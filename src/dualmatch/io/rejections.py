@@ -61,32 +61,48 @@ class Rejections:
         text: Callable[[int], str],
     ) -> None:
         """Reject rows given as (row, line number); `why` and `text` are asked only for those that will be shown."""
-        space = SHOWN_PROBLEMS if self.on_error == "stop" else self.limit + 1 - len(self.kept)
+        space = SHOWN_PROBLEMS if self._is_refused else max(self.limit, SHOWN_PROBLEMS)
         for row, line in rows:
             self.total += 1
             if space > 0:
                 self.kept.append(Rejected(path, line, why(row), text(row)[:LONGEST_TEXT]))
                 space -= 1
-        if self.on_error == "stop":
+        if self._is_refused:  # only the first few will be shown
             self.kept = self.in_order()[:SHOWN_PROBLEMS]
+
+    @property
+    def _is_refused(self) -> bool:
+        return self.total > (0 if self.on_error == "stop" else self.limit)
 
     def in_order(self) -> list[Rejected]:
         """What was rejected by line, whatever was wrong with it, file after file; what has no line comes last."""
         files = {path: place for place, path in enumerate(dict.fromkeys(each.path for each in self.kept))}
         return sorted(self.kept, key=lambda each: (files[each.path], each.line is None, each.line or 0))
 
+    @property
+    def in_words(self) -> str:
+        """How many lines were left out.
+
+        >>> rejections = Rejections("skip")
+        >>> rejections.total = 1
+        >>> rejections.in_words
+        '1 line was left out'
+        """
+        return "1 line was left out" if self.total == 1 else f"{self.total:,} lines were left out"
+
     def end_of_file(self) -> None:
         """End in an `InputError` where lines were rejected and may not be left out."""
-        if self.on_error == "skip" and self.total <= self.limit:
-            return
-        if not self.total:
+        if not self._is_refused:
             return
         lines = [str(rejected) for rejected in self.in_order()[:SHOWN_PROBLEMS]]
         more = self.total - len(lines)
         if more:
-            lines.append(f"… and {more:,} more problems")
+            lines.append(f"… and {more:,} more problem{'s' * (more != 1)}")
         if self.on_error == "skip":
-            lines.append(f"more than {self.limit:,} lines cannot be used; mend the file or raise --max-errors")
+            lines.append(
+                f"more than {self.limit:,} line{'s' * (self.limit != 1)} cannot be used; mend the file or raise "
+                "--max-errors"
+            )
         elif self.total > 1:
             lines.append("mend these lines, or leave them out with --on-error skip")
         raise InputError("\n".join(lines))

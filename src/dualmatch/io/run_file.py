@@ -1,14 +1,16 @@
 """The run file: the options of a run as TOML, written beside its output and fed back with ``--config``.
 
 Options of `Config` and `CallOptions` stand at the top; tables ``[source]`` and ``[target]`` say how each side is read
-(`ReadOptions`). Which graphs to read and where to write is said by the call.
+(`ReadOptions`). Which graphs to read and where to write is said by the call. Paths in it are relative to its own
+folder, so that it can be fed back from anywhere, and be moved together with the files it names.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
@@ -20,6 +22,7 @@ from dualmatch.errors import ConfigError, InputError
 from dualmatch.io.atomic import write_text
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.naming import Naming
+from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.version import __version__
 
 _SUFFIX = ".config.toml"
@@ -81,6 +84,15 @@ class RunFile:
     reading: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
     call: CallOptions = field(default_factory=CallOptions)
 
+    def moved(self, to: Callable[[Path], Path]) -> RunFile:
+        """The same with every path changed, but for standard input."""
+
+        def place(path: Path | None) -> Path | None:
+            return path if path is None or path == STANDARD_INPUT else to(path)
+
+        source, target = (replace(each, labels=place(each.labels)) for each in self.reading)
+        return RunFile(self.options, (source, target), replace(self.call, seeds=place(self.call.seeds)))
+
 
 _CALL: Final = frozenset(each.name for each in fields(CallOptions))
 Options = TypeVar("Options", CallOptions, ReadOptions)
@@ -126,7 +138,8 @@ def read_run_file(path: Path) -> RunFile:
     ]
     if problems:
         raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
-    return RunFile(data, (sides[0], sides[1]), call)
+    run_file = RunFile(data, (sides[0], sides[1]), call)
+    return run_file.moved(lambda given: path.parent / given)
 
 
 def write_run_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadOptions], call: CallOptions) -> None:
@@ -134,12 +147,22 @@ def write_run_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadO
     options = config.model_dump(mode="json", exclude_none=True)
     if "memory_limit" not in config.model_fields_set:
         del options["memory_limit"]  # the default is the machine's, not the run's
-    options |= TypeAdapter(CallOptions).dump_python(call, mode="json", exclude_defaults=True)
+    placed = RunFile({}, reading, call).moved(lambda given: _seen_from(path.parent, given))
+    options |= TypeAdapter(CallOptions).dump_python(placed.call, mode="json", exclude_defaults=True)
     lines = [f"# Options of a run of dualmatch {__version__}; feed them back with --config.", *_lines(options)]
-    for name, side in zip(("source", "target"), reading, strict=True):
+    for name, side in zip(("source", "target"), placed.reading, strict=True):
         if data := side.as_dict():
             lines += ["", f"[{name}]", *_lines(data)]
     write_text(path, "\n".join(lines) + "\n")
+
+
+def _seen_from(folder: Path, path: Path) -> Path:
+    """A path relative to a folder; whole where there is no way from one to the other, as between drives."""
+    whole = path.parent.resolve() / path.name
+    try:
+        return Path(os.path.relpath(whole, folder.resolve()))
+    except ValueError:
+        return whole
 
 
 def _checked(kind: type[Options], data: object, where: str, problems: list[str]) -> Options:

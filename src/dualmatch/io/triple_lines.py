@@ -6,6 +6,7 @@ backslashes. A line that is not of it, for whatever reason, goes to the parser, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
@@ -30,7 +31,11 @@ _QUAD_END: Final = rf"^({_NODE}|{_LITERAL})(?: ({_NODE}))? \.$"
 _TRIPLE_TERM: Final = rf"^<<\( {_NODE} {_IRI} {_NODE} \)>> \.$"
 # pyoxigraph gives nodes without a label one of this form, and `dualmatch.io.quads` numbers those.
 _LIKE_UNNAMED: Final = r"_:[0-9a-f]{24,32}(?:\s|$)"
-_NOTHING: Final = r"^\s*(?:#.*)?$"
+# Types that go with a language, which such a literal does not have.
+_LACKS_LANGUAGE: Final = rf'"\^\^<{re.escape(_RDF)}(?:langString|dirLangString)>'
+_NOTHING: Final = r"^[ \t]*(?:#.*)?$"
+
+OddLine = tuple[int, bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +48,13 @@ class PlainLines:
         ``s``, ``p``, ``o``, ``g`` (null for the default graph), ``literal``; blank nodes as ``_:label``.
     reified:
         ``node``, ``s``, ``p``, ``o``, ``literal``.
-    others: bytes
-        The lines that are not of the plain form, each with a line break.
-    numbers: list of int
-        The number of each of them in the file.
+    others:
+        The lines that are not of the plain form, each with its number in the file.
     """
 
     plain: pl.DataFrame
     reified: pl.DataFrame
-    others: bytes
-    numbers: list[int]
+    others: list[OddLine]
 
 
 def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[PlainLines]:
@@ -65,39 +67,45 @@ def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[PlainLines]:
     """
     number = 1
     for block in blocks(file):
+        if b"\r" in block:  # alone, it ends a line too
+            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         yield _split(block, number, has_graphs)
         number += block.count(b"\n")
 
 
 def _split(block: bytes, number: int, has_graphs: bool) -> PlainLines:
-    try:
-        text = block.decode("utf-8")
-    except UnicodeDecodeError:  # the parser says where
-        return PlainLines(_NO_PLAIN, _NO_REIFIED, block, [*range(number, number + block.count(b"\n") + 1)])
-    if b"\r" in block:
-        block, text = block.replace(b"\r\n", b"\n"), text.replace("\r\n", "\n")
+    block, others = _text_only(block, number)
     table = (
-        _lines(block, text)
+        _lines(block)
         .with_row_index("number", offset=number)
         .with_columns(pl.col("line").str.splitn(" ", 3).struct.rename_fields(["s", "p", "rest"]).alias("terms"))
         .unnest("terms")
     )
     start = pl.col("s").str.contains(_SUBJECT) & pl.col("p").str.contains(_PREDICATE)
     named = ~pl.col("line").str.contains(_LIKE_UNNAMED)
-    is_plain = start & named & pl.col("rest").str.contains(_QUAD_END if has_graphs else _OBJECT)
+    typed = ~pl.col("rest").str.contains(_LACKS_LANGUAGE)
+    is_plain = start & named & typed & pl.col("rest").str.contains(_QUAD_END if has_graphs else _OBJECT)
     is_reified = start & named & (pl.col("p") == f"<{REIFIES}>") & pl.col("rest").str.contains(_TRIPLE_TERM)
     table = table.with_columns(plain=is_plain.fill_null(False), reified=is_reified.fill_null(False))
-    others = table.filter(~pl.col("plain") & ~pl.col("reified"))
-    others = others.filter(~pl.col("line").str.contains(_NOTHING))
-    return PlainLines(
-        _plain(table.filter("plain"), has_graphs),
-        _reified(table.filter("reified")),
-        "".join(f"{line}\n" for line in others["line"]).encode(),
-        others["number"].to_list(),
-    )
+    odd = table.filter(~pl.col("plain") & ~pl.col("reified"))
+    odd = odd.filter(~pl.col("line").str.contains(_NOTHING))
+    others += [(at, line.encode()) for at, line in odd.select("number", "line").iter_rows()]
+    return PlainLines(_plain(table.filter("plain"), has_graphs), _reified(table.filter("reified")), sorted(others))
 
 
-def _lines(block: bytes, text: str) -> pl.DataFrame:
+def _text_only(block: bytes, number: int) -> tuple[bytes, list[OddLine]]:
+    """The block with blanks for lines that are no UTF-8 text, and these lines: the parser says what is wrong."""
+    try:
+        block.decode("utf-8")
+        return block, []
+    except UnicodeDecodeError:
+        lines = block.split(b"\n")
+    broken = {at for at, line in enumerate(lines) if line.decode("utf-8", "ignore").encode() != line}
+    kept = b"\n".join(b"" if at in broken else line for at, line in enumerate(lines))
+    return kept, [(number + at, lines[at]) for at in broken]
+
+
+def _lines(block: bytes) -> pl.DataFrame:
     """``line``; blank lines may be null."""
     try:
         lines = pl.read_csv(block, has_header=False, separator="\n", quote_char=None, schema={"line": pl.String})
@@ -105,7 +113,7 @@ def _lines(block: bytes, text: str) -> pl.DataFrame:
             return lines
     except pl.exceptions.PolarsError:
         pass
-    return pl.DataFrame({"line": pl.Series(text.removesuffix("\n").split("\n"), dtype=pl.String)})
+    return pl.DataFrame({"line": pl.Series(block.decode().removesuffix("\n").split("\n"), dtype=pl.String)})
 
 
 def _plain(table: pl.DataFrame, has_graphs: bool) -> pl.DataFrame:
@@ -130,7 +138,3 @@ def _reified(table: pl.DataFrame) -> pl.DataFrame:
 def _name(column: str) -> pl.Expr:
     """An IRI without its brackets; a blank node as it is."""
     return pl.col(column).str.strip_prefix("<").str.strip_suffix(">")
-
-
-_NO_PLAIN: Final = pl.DataFrame(schema={**dict.fromkeys("spog", pl.String), "literal": pl.Boolean})
-_NO_REIFIED: Final = pl.DataFrame(schema={**dict.fromkeys(("node", *"spo"), pl.String), "literal": pl.Boolean})

@@ -108,7 +108,8 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
     if not companion.exists():
         _refuse_without_evidence(path)
         raise InputError(
-            f"{companion}: no such file; it is written beside the links: keep both together, or align again"
+            f"{companion}: no such file; it is written beside the links: keep both together, or align again (from "
+            "files: a graph from standard input cannot be read again, so such a run writes none)"
         )
     stored = _read(companion)
     if _sha256(path) != stored.about["alignment"]:
@@ -134,6 +135,7 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
             None if sides.folder is None else sides.folder.source_ids,
             None if sides.folder is None else sides.folder.target_ids,
             sides.literals,
+            stored.about["config"].get("many_to_one", False),
         )
     except (KeyError, ValueError) as error:
         raise _unreadable(companion, error) from error
@@ -159,7 +161,7 @@ def _read(companion: Path) -> _Stored:
             arrays = {name: stored[name] for name in stored.files if name != "about"}
         if about["format"] != _FORMAT:
             raise ValueError(f"format {about['format']}, not {_FORMAT}")
-        for name, kind in (("inputs", dict), ("alignment", str)):
+        for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
             if not isinstance(about[name], kind):
                 raise ValueError(f"{name} is no {kind.__name__}")
         recipe = Recipe.from_dict(about["recipe"])

@@ -24,10 +24,6 @@ class TimeKind:
     moment: Moment
     precision: Precision | None
 
-    @property
-    def label(self) -> str:
-        return self.moment if self.precision is None else f"{self.moment} {self.precision.name.lower()}"
-
 
 @dataclass(frozen=True, eq=False)
 class FactSides:
