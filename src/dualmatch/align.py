@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
@@ -18,11 +17,9 @@ from dualmatch.decode.assign import assign, decide
 from dualmatch.decode.belief import LEAST_SAMPLE, chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.fusing import FusedPlan, fuse
-from dualmatch.decode.matching import MatchingProblem, matching_problem
-from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
+from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
-from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.errors import InputError
 from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
@@ -37,6 +34,7 @@ from dualmatch.inputs import (
 )
 from dualmatch.io.checkpoint import CheckpointFile
 from dualmatch.rounds import SURE
+from dualmatch.run import Run
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
 
@@ -110,40 +108,6 @@ def align(
     saved = None if checkpoint is None else Path(checkpoint)
     run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved, literals)
     return METHODS[config.method](run)
-
-
-class Run:
-    """What every step needs: the graphs, the seeds, the options and the clock."""
-
-    def __init__(
-        self,
-        source: TemporalGraph,
-        target: TemporalGraph,
-        seeds: Pairs,
-        config: Config,
-        stages: Stages,
-        checkpoint: Path | None,
-        literals: LiteralPair | None,
-    ) -> None:
-        self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
-        self.config, self.stages, self.checkpoint = config, stages, checkpoint
-        # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
-        self.share = config.memory_limit // 4
-
-    def temporal(self) -> Similarity:
-        config = self.config
-        room = config.memory_limit // 3  # what they are compared by takes the other two thirds
-        return temporal_similarity(self.source, self.target, config.hops, config.zero_counts, self.share, room)
-
-    def pseudo_seeds(self, plan: Plan) -> FoundPairs:
-        """Pairs that choose each other in P^{G_s G_t} (`plan`) and in P^{G_t G_s}: Algorithm 1, lines 6 to 8."""
-        backward = sinkhorn(plan.kernel, self.config.sinkhorn_iterations, first="columns")
-        return mutual_best(plan.best(), backward.best())
-
-    def problem(self, known: NDArray[np.integer]) -> MatchingProblem:
-        """What D compares; `known` pairs share a label in its kernels."""
-        config = self.config
-        return matching_problem(self.source, self.target, known, config.wl_iterations, config.zero_counts)
 
 
 def _temporal(run: Run) -> Alignment:

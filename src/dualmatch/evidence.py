@@ -14,9 +14,9 @@ from scipy import sparse as sp
 from dualmatch.decode.belief import Beliefs
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
-from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
+from dualmatch.encode.evidence.sides import FactSides, Ids, fact_sides
 from dualmatch.encode.evidence.texts import with_texts
-from dualmatch.encode.evidence.tokens import Knowledge, Tokens, build_tokens
+from dualmatch.encode.evidence.tokens import Knowledge
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.rounds import CLOSED, SURE, Looking, Part, Round
@@ -46,7 +46,7 @@ class Evidence:
     first_pairs: (n, 2) int64
         Confident pairs after round 0.
     knowledge: Knowledge | None
-        What the last round's tokens were built on; `tokens()` builds them again.
+        What the last round's tokens were built on.
     """
 
     similarity: sp.csr_matrix
@@ -59,7 +59,6 @@ class Evidence:
     knowledge: Knowledge | None
     source: FactSides
     target: FactSides
-    kinds: tuple[TimeKind, ...]
     literals: LiteralPair | None
     rounds: tuple[Round, ...]
 
@@ -67,10 +66,6 @@ class Evidence:
     def closed(self) -> Ids:
         """Pairs sure enough to be left alone, and to be learnt from: (n, 2)."""
         return self.beliefs.pairs[self.beliefs.confidence > CLOSED]
-
-    def tokens(self) -> Tokens:
-        """The last round's tokens, for explanations."""
-        return build_tokens(self.source, self.target, self.kinds, self.knowledge)
 
 
 def gather_evidence(
@@ -133,7 +128,6 @@ def gather_evidence(
         knowledge=look.knowledge,
         source=left,
         target=right,
-        kinds=kinds,
         literals=literals,
         rounds=tuple(log),
     )
