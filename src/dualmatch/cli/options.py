@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import click
 from pydantic import BaseModel, BeforeValidator
@@ -81,6 +81,15 @@ def model_options(model: type[BaseModel], leave_out: Collection[str] = ()) -> Ca
         return command
 
     return decorate
+
+
+ARGUMENTS: Final = "dualmatch.arguments"
+
+
+def called_with() -> tuple[str, ...]:
+    """The words of the call that runs."""
+    context = click.get_current_context(silent=True)
+    return () if context is None else ("dualmatch", *context.meta.get(ARGUMENTS, ()))
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
