@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.decode.belief import Beliefs
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
 from dualmatch.encode.evidence.context import with_context
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
@@ -82,6 +83,7 @@ def gather_evidence(
     n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
     literals: LiteralPair | None = None,
+    forbidden: Forbidden | None = None,
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -91,11 +93,13 @@ def gather_evidence(
         Pairs known beforehand; they stay in every round. Without them, round 0 goes by time alone.
     literals:
         Labels and other literals to look at besides the facts.
+    forbidden:
+        Pairs that are no candidates in any round.
     """
     left, right, kinds = fact_sides(source, target)
     left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
-    looking = Looking(left, right, kinds, given, n_threads)
+    looking = Looking(left, right, kinds, given, n_threads, forbidden)
     start, log, pairs, settling = time.perf_counter(), [], given, False
     look = looking.first()
     first_pairs = look.sure
@@ -119,7 +123,7 @@ def gather_evidence(
     pairs, closed = (beliefs.pairs[beliefs.confidence > least] for least in (SURE, CLOSED))
     seconds = log[-1].seconds + time.perf_counter() - start
     log[-1] = replace(log[-1], pairs=len(pairs), without_partner=beliefs.without_partner, seconds=seconds)
-    ranking = with_context(look.similarity, (left, right), look.scored, closed)
+    ranking = looking.forbidden.left_out_of(with_context(look.similarity, (left, right), look.scored, closed))
     return Evidence(
         similarity=look.similarity,
         ranking=ranking,

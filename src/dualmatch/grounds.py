@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.alignment import Alignment
+from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.encode.evidence.shared import Scoring
@@ -37,6 +38,8 @@ class Grounds:
         The ids entities have in the input files.
     literals:
         Labels and other literals, where the run looked at them.
+    forbidden:
+        What the run was told not to link.
     """
 
     source: TemporalGraph
@@ -49,6 +52,7 @@ class Grounds:
     source_ids: NDArray[np.int64] | None = None
     target_ids: NDArray[np.int64] | None = None
     literals: LiteralPair | None = None
+    forbidden: Forbidden = field(default_factory=lambda: Forbidden(np.zeros((0, 2), np.int32)))
 
     @cached_property
     def scoring(self) -> Scoring:
@@ -67,7 +71,14 @@ class Grounds:
     def no_matches(self) -> NoMatches:
         """Why each unmatched source has no partner."""
         best = best_candidates(self.candidates, ranks_of(self.target.entities))
-        return no_matches(best, self.pairs, self.source.is_in_a_fact, self.target.n_entities, enough=SURE)
+        return no_matches(
+            best,
+            self.pairs,
+            self.source.is_in_a_fact,
+            self.target.n_entities,
+            enough=SURE,
+            alone=self.forbidden.alone,
+        )
 
     def flipped(self) -> Grounds:
         """The same with source and target changed over, for questions about target entities."""
@@ -86,6 +97,7 @@ class Grounds:
             self.target_ids,
             self.source_ids,
             None if self.literals is None else (self.literals[1], self.literals[0]),
+            Forbidden(self.forbidden.pairs[self.forbidden.pairs[:, 1] != NO_PARTNER][:, ::-1]),
         )
 
 
@@ -109,6 +121,7 @@ def grounds_of(alignment: Alignment) -> Grounds:
         alignment.confidence,
         alignment.is_seed,
         literals=evidence.literals,
+        forbidden=alignment.forbidden,
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.decode.belief import LEAST_SAMPLE, MOST, Beliefs, believe, logit
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.mixture import Scores
 from dualmatch.decode.sharpness import sharpness_of
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
@@ -83,8 +84,15 @@ class Looking:
     """Rounds over one pair of graphs."""
 
     def __init__(
-        self, left: FactSides, right: FactSides, kinds: tuple[TimeKind, ...], given: Ids, n_threads: int
+        self,
+        left: FactSides,
+        right: FactSides,
+        kinds: tuple[TimeKind, ...],
+        given: Ids,
+        n_threads: int,
+        forbidden: Forbidden | None = None,
     ) -> None:
+        self.forbidden = Forbidden(given[:0]) if forbidden is None else forbidden
         self.left, self.right, self.kinds, self.given, self.n_threads = left, right, kinds, given, n_threads
         self.builder = TokenBuilder(left, right, kinds)
         self.may_be_chance = not len(given)  # until a round finds that most pairs are more than decoys reach
@@ -102,10 +110,11 @@ class Looking:
         tokens = self.builder.build(knowledge)
         scored = scored_tokens(tokens)
         if before is None:
-            found = similarity = _with_seeds(find_candidates(scored, n_threads=self.n_threads), self.given)
+            found = self.forbidden.left_out_of(find_candidates(scored, n_threads=self.n_threads))
+            found = similarity = _with_seeds(found, self.given)
         else:
             among = _open(before.beliefs)
-            found = find_candidates(scored, n_threads=self.n_threads, among=among)
+            found = self.forbidden.left_out_of(find_candidates(scored, n_threads=self.n_threads, among=among))
             similarity = _renewed(before.similarity, found, among)
         plan = balanced(similarity, sharpness_of(found))
         decoys = None

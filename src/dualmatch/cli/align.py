@@ -52,7 +52,17 @@ _PATH = click.Path(path_type=Path)
     "--output-format", type=click.Choice([*LINK_FORMATS]), help="Format of the links.  [default: by the output's name]"
 )
 @naming_options
-@click.option("--seeds", type=_PATH, help="Known pairs: two columns of ids or names.")
+@click.option(
+    "--seeds",
+    type=_PATH,
+    help="Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review).",
+)
+@click.option(
+    "--forbid",
+    type=_PATH,
+    help="Pairs that must not come out: two columns of ids or names, an empty second one for an entity without any "
+    "partner; or what a file of decisions rejects.",
+)
 @click.option(
     "--checkpoint",
     type=_PATH,
@@ -100,6 +110,7 @@ def align_command(
     output_format: str | None,
     naming: dict[str, Any],
     seeds: Path | None,
+    forbid: Path | None,
     checkpoint: Path | None,
     reasons: bool | None,
     relations_path: Path | None,
@@ -129,13 +140,14 @@ def align_command(
       dualmatch align people.csv wikidata.json.gz -o links.tsv
       dualmatch align a.parquet b.ttl -o links.tsv --columns head=who,relation=what,tail=whom,begin=from,end=to
       dualmatch align data/yago-wiki20k -o links.tsv --seeds known_pairs.tsv
+      dualmatch align data/mine -o better.tsv --seeds decisions.db --forbid decisions.db
       dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
       dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
     """
     start = time.perf_counter()
     run_file = RunFile() if config_path is None else read_run_file(config_path)
     config = Config.checked(**{**run_file.options, **given(options)})
-    asked_for = {"seeds": seeds, "reasons": reasons, "output_format": output_format, **naming}
+    asked_for = {"seeds": seeds, "forbid": forbid, "reasons": reasons, "output_format": output_format, **naming}
     call = run_file.call.over(given(asked_for))
     has_evidence = config.method in EXPLAINED
     if call.reasons and not has_evidence:
@@ -148,7 +160,7 @@ def align_command(
     check_labels(any(each.literals or each.labels for each in recipe.options), config.method)
     explained = has_evidence and not recipe.uses_standard_input
     outputs = Outputs(output, relations_path, explained, call)
-    inputs = (*recipe.files, call.seeds, checkpoint, config_path)
+    inputs = (*recipe.files, call.seeds, call.forbid, checkpoint, config_path)
     outputs.check(inputs, force)
     check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
@@ -163,6 +175,7 @@ def align_command(
             sides.source,
             sides.target,
             None if call.seeds is None else sides.read_pairs(call.seeds),
+            forbid=None if call.forbid is None else sides.read_forbidden(call.forbid),
             literals=sides.literals,
             progress=progress,
             checkpoint=checkpoint,

@@ -20,6 +20,7 @@ from scipy import sparse as sp
 
 from dualmatch.alignment import Alignment
 from dualmatch.config import EXPLAINED, Config
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
@@ -75,6 +76,8 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
         "candidates.indices": grounds.candidates.indices.astype(np.int32),
         "candidates.indptr": grounds.candidates.indptr.astype(np.int64),
     }
+    if len(grounds.forbidden):
+        arrays["forbidden"] = grounds.forbidden.pairs
     if known is not None:
         arrays |= {
             "known.source": known.pairs.source,
@@ -156,6 +159,7 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
             None if sides.folder is None else sides.folder.source_ids,
             None if sides.folder is None else sides.folder.target_ids,
             sides.literals,
+            Forbidden(arrays.get("forbidden", np.zeros((0, 2), np.int32))),
         )
         config = Config.checked(**stored.about["config"])
     except (KeyError, ValueError, TypeError, ConfigError) as error:
