@@ -68,9 +68,14 @@ class Grounds:
         return frozenset(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True))
 
     @cached_property
+    def target_ranks(self) -> NDArray[np.int64]:
+        """Place of each target's name in the sorted list, which breaks ties."""
+        return ranks_of(self.target.entities)
+
+    @cached_property
     def no_matches(self) -> NoMatches:
         """Why each unmatched source has no partner."""
-        best = best_candidates(self.candidates, ranks_of(self.target.entities))
+        best = best_candidates(self.candidates, self.target_ranks)
         return no_matches(
             best,
             self.pairs,

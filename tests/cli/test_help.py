@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from dualmatch.cli.main import cli, main
 from dualmatch.version import __version__
 
-VERBS = ("inspect", "align", "evaluate", "explain", "report", "merge", "benchmark", "simulate", "demo")
+VERBS = ("inspect", "align", "evaluate", "explain", "report", "review", "merge", "benchmark", "simulate", "demo")
 OPTIONS = [
     pytest.param(option, id=f"{name} {option.opts[-1]}")
     for name, command in (("dualmatch", cli), *cli.commands.items())

@@ -20,6 +20,7 @@ from dualmatch.cli.inspect import inspect_command
 from dualmatch.cli.merge import merge_command
 from dualmatch.cli.options import ARGUMENTS
 from dualmatch.cli.report import report_command
+from dualmatch.cli.review import review_command
 from dualmatch.cli.simulate import simulate_command
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
@@ -73,6 +74,7 @@ def cli(verbose: int) -> None:
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
       dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
       dualmatch report links.tsv -o report.html          the run on one page
+      dualmatch review links.tsv                         decide the doubtful pairs on a local page
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
 
     Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted; 141 whoever
@@ -87,6 +89,7 @@ for command in (
     evaluate_command,
     explain_command,
     report_command,
+    review_command,
     merge_command,
     benchmark_command,
     simulate_command,
