@@ -24,7 +24,6 @@ _PATH = click.Path(path_type=Path)
 @click.option("--gold", type=_PATH, help="All true pairs, two columns of names or ids: adds how right the links are.")
 @click.option(
     "--data",
-    "data",
     type=_PATH,
     help="The benchmark folder whose ids the gold file uses.  [default: the gold file's own folder, if it is one]",
 )

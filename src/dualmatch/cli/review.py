@@ -10,7 +10,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import talk_options
-from dualmatch.review.serve import LOOPBACK, Place, open_session, serve
+from dualmatch.review.serve import LOOPBACK, Place, Serving, open_session
 
 logger = logging.getLogger(__name__)
 _PATH = click.Path(path_type=Path)
@@ -26,7 +26,7 @@ _PATH = click.Path(path_type=Path)
     show_default=True,
     help="The address to serve on; others than this machine's own are warned of.",
 )
-@click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.  [default: yes]")
+@click.option("--no-open", is_flag=True, help="Print the address, but open no browser.")
 @click.option(
     "--folder",
     type=_PATH,
@@ -34,7 +34,7 @@ _PATH = click.Path(path_type=Path)
 )
 @talk_options
 def review_command(
-    alignment: Path, decisions: Path | None, port: int, host: str, opens: bool, folder: Path | None, quiet: bool
+    alignment: Path, decisions: Path | None, port: int, host: str, no_open: bool, folder: Path | None, quiet: bool
 ) -> None:
     """Decide the doubtful pairs of an ALIGNMENT file on a local web page.
 
@@ -53,12 +53,9 @@ def review_command(
             "in your place; leave --host out to keep the page to this machine",
             host,
         )
-    session = open_session(alignment, decisions, folder)
-
-    def ready(address: str) -> None:
-        console.say(f"reviewing on {address}")
-        console.note(f"decisions go to {session.log.path}; end with Ctrl-C")
-        if opens:
-            webbrowser.open(address)
-
-    serve(session, place, ready)
+    serving = Serving(open_session(alignment, decisions, folder), place)
+    console.say(f"reviewing on {serving.address}")
+    console.note(f"decisions go to {serving.session.log.path}; end with Ctrl-C")
+    if not no_open:
+        webbrowser.open(serving.address)
+    serving.run()

@@ -1,7 +1,9 @@
 """The queue: which entity to look at next, by what a decision about it would teach.
 
-A decision teaches most where the run is in doubt and many neighbours wait for it: entities that stay open share facts
-with others that stay open, and a pair that becomes certain is evidence for all of them.
+A decision teaches most where the run is in doubt and neighbours wait for it: a pair that becomes certain is evidence
+for every open entity that shares a fact with it. One of many facts of a kind says little ("born in" a big city), so
+what counts is in how many kinds of facts the neighbours are open, each with the share of them that is; and on both
+sides, since a fact is evidence only where both graphs have it.
 """
 
 from __future__ import annotations
@@ -90,34 +92,28 @@ def queue_of(grounds: Grounds) -> Queue:
     matched = np.zeros(grounds.source.n_entities, dtype=bool)
     source, target = grounds.pairs[:, 0], grounds.pairs[:, 1]
     matched[source], proposed[source], probability[source] = True, target, grounds.confidence
-    settled = _settled(grounds, probability)
-    waiting = [
-        _waiting(graph, 1.0 - each) for graph, each in zip((grounds.source, grounds.target), settled, strict=True)
-    ]
-    influence = waiting[0] + np.where(proposed >= 0, waiting[1][proposed], 0.0)
+    settled, settled_there = probability.copy(), np.zeros(grounds.target.n_entities)
+    settled[grounds.forbidden.alone] = 1.0
+    np.maximum.at(settled_there, target, grounds.confidence)
+    waiting, there = _waiting(grounds.source, 1.0 - settled), _waiting(grounds.target, 1.0 - settled_there)
+    influence = np.where(proposed >= 0, np.minimum(waiting, there[proposed]), 0.0)
     certain = np.isin(np.arange(len(matched)), [*source[grounds.is_seed].tolist(), *grounds.forbidden.alone.tolist()])
-    teaches = np.where(certain, 0.0, _doubt(probability, matched) * np.log1p(influence))
+    teaches = np.where(certain, 0.0, _doubt(probability, matched) * influence)
     return Queue(grounds, proposed.astype(np.int64), probability, matched, teaches)
 
 
 def _doubt(probability: Floats, matched: NDArray[np.bool_]) -> Floats:
-    """How much is not known of an entity's partner; without any candidate, as much as where one is half likely."""
+    """How much is not known of an entity's partner: most at one half; all of it where no candidate is likely."""
     doubt = 4 * probability * (1 - probability)
     return np.where(matched, doubt, np.maximum(doubt, 1.0 - probability))
 
 
-def _settled(grounds: Grounds, of_source: Floats) -> tuple[Floats, Floats]:
-    """How likely each source and each target entity is where the run put it."""
-    of_target = np.zeros(grounds.target.n_entities)
-    np.maximum.at(of_target, grounds.pairs[:, 1], grounds.confidence)
-    source = of_source.copy()
-    source[grounds.forbidden.alone] = 1.0
-    return source, of_target
-
-
 def _waiting(graph: TemporalGraph, open_share: Floats) -> Floats:
-    """For each entity, how many of its neighbours are open."""
-    ends = np.concatenate([graph.head, graph.tail]), np.concatenate([graph.tail, graph.head])
-    code = np.unique(ends[0].astype(np.int64) * graph.n_entities + ends[1])
-    entity, other = np.divmod(code, graph.n_entities)
-    return np.bincount(entity, open_share[other], minlength=graph.n_entities).astype(np.float64)
+    """For each entity, the share of its neighbours that is open, summed over its relations, each in both directions."""
+    entity, other = np.concatenate([graph.head, graph.tail]), np.concatenate([graph.tail, graph.head])
+    directed = np.concatenate([graph.relation, graph.relation + graph.n_relations])
+    kind = entity.astype(np.int64) * (2 * graph.n_relations) + directed
+    kind, neighbour = np.divmod(np.unique(kind * graph.n_entities + other), graph.n_entities)
+    kinds, place = np.unique(kind, return_inverse=True)
+    share = np.bincount(place, open_share[neighbour]) / np.bincount(place)
+    return np.bincount(kinds // (2 * graph.n_relations), share, minlength=graph.n_entities).astype(np.float64)

@@ -6,7 +6,7 @@ import ipaddress
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,7 @@ class Place:
         try:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind((self.host, self.port))
+            taken.listen(128)  # whoever opens the address before the server runs waits for it
         except OSError as error:
             taken.close()
             raise InputError(f"{self.host}:{self.port}: cannot be served ({error.strerror}); choose another") from None
@@ -61,27 +62,36 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
     return Session(links, run, DecisionLog.open(path))
 
 
-def serve(session: Session, place: Place, ready: Callable[[str], None]) -> None:
-    """Serve until interrupted; `ready` is called with the address once it is certain."""
-    try:
-        import uvicorn
+class Serving:
+    """The pages of a session at a place.
 
-        from dualmatch.review.app import review_app
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"the review page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"
-        ) from None
-    run_file = run_file_of(session.path)
-    naming = (read_run_file(run_file).call if run_file.exists() else CallOptions()).naming
-    token = secrets.token_urlsafe(32)
-    with place.bound() as bound:
-        port = bound.getsockname()[1]
+    Attributes
+    ----------
+    address:
+        What to open: it holds the token.
+    """
+
+    def __init__(self, session: Session, place: Place) -> None:
+        try:
+            import uvicorn
+
+            from dualmatch.review.app import review_app
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                f"the review page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"
+            ) from None
+        run_file = run_file_of(session.path)
+        naming = (read_run_file(run_file).call if run_file.exists() else CallOptions()).naming
+        self.session = session
+        self.again = Again(session, free_name(session.path))
+        self._bound = place.bound()
+        port = self._bound.getsockname()[1]
         shown = f"[{place.host}]:{port}" if ":" in place.host else f"{place.host}:{port}"
         hosts = {shown, *((f"localhost:{port}",) if place.is_loopback else ())}
-        app = review_app(session, Again(session, free_name(session.path)), naming)
-        guarded = Guard(app, token, hosts, f"dualmatch_{port}")
+        token = secrets.token_urlsafe(32)
+        self.address = f"http://{shown}/?token={token}"
         settings = uvicorn.Config(
-            guarded,
+            Guard(review_app(session, self.again, naming), token, hosts, f"dualmatch_{port}"),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -90,10 +100,14 @@ def serve(session: Session, place: Place, ready: Callable[[str], None]) -> None:
             lifespan="off",
             timeout_graceful_shutdown=2,
         )
-        server = uvicorn.Server(settings)
-        threading.Thread(target=session.warm_up, name="warm up", daemon=True).start()
-        ready(f"http://{shown}/?token={token}")
-        try:
-            server.run(sockets=[bound])
-        except KeyboardInterrupt:
-            return
+        self._server = uvicorn.Server(settings)
+
+    def run(self) -> None:
+        """Serve until stopped or interrupted."""
+        threading.Thread(target=self.session.warm_up, name="warm up", daemon=True).start()
+        with self._bound, suppress(KeyboardInterrupt):
+            self._server.run(sockets=[self._bound])
+
+    def stop(self) -> None:
+        """Have `run` return."""
+        self._server.should_exit = True
