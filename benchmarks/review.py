@@ -2,7 +2,7 @@
 
 python benchmarks/review.py [--entities 100000]
 
-The graphs are simulated and the run is made up from the true pairs, with drawn confidences: what is measured is the page,
+The graphs are simulated and the run is made up from the true pairs, with drawn confidences: the page is measured,
 not the alignment.
 """
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualmatch import InputError
+from dualmatch import InputError, OutputError
 from dualmatch.io.decisions import ConflictError, DecisionLog, Verdict, is_decisions, read_decisions
 from dualmatch.io.standing import Standings
 
@@ -87,6 +87,18 @@ def test_nothing_can_be_changed_or_deleted(log: DecisionLog) -> None:
         with pytest.raises(sqlite3.IntegrityError):
             raw.execute(f"INSERT INTO decisions (at, verdict, source, target) VALUES ({row})")
     raw.close()
+
+
+def test_a_disk_that_takes_nothing_is_told(log: DecisionLog) -> None:
+    log.decide(Verdict.SKIP, "Ada", None, 0)
+    for limit in ("query_only = ON", "max_page_count = 1"):
+        log._connection.execute(f"PRAGMA {limit}")
+        with pytest.raises(OutputError, match=r"decisions\.db: cannot be written \(.*nothing was decided"):
+            log.decide(Verdict.ACCEPT, "Bob", "Q" * 100_000, 0)
+        log._connection.execute("PRAGMA query_only = OFF")
+    assert [row.source for row in log.live()] == ["Ada"]
+    log._connection.execute("PRAGMA max_page_count = 1000000")
+    log.decide(Verdict.ACCEPT, "Bob", "Q2", 0)
 
 
 def test_many_threads_and_one_winner(log: DecisionLog) -> None:

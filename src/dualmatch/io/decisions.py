@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self
 
-from dualmatch.errors import DualMatchError, InputError
+from dualmatch.errors import DualMatchError, InputError, OutputError
 from dualmatch.io.standing import Standings
 
 _MAGIC: Final = b"SQLite format 3\x00"
@@ -162,13 +162,15 @@ class DecisionLog:
     def _writing(self) -> Iterator[None]:
         """One transaction that no other writer can come between; what was read in it is what it rests on."""
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise OutputError(f"{self.path}: cannot be written ({error}); nothing was decided") from None
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
