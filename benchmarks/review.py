@@ -1,6 +1,6 @@
 """How long the review page takes on many pairs: to open the queue, and to decide and see the next pair.
 
-python benchmarks/review.py [--entities 100000]
+python benchmarks/review.py [--entities 115000]
 
 The graphs are simulated and the run is made up from the true pairs, with drawn confidences: the page is measured,
 not the alignment.
@@ -31,7 +31,7 @@ from dualmatch.simulate import SimulatedPair, scale_world, simulate
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--entities", type=int, default=100_000)
+    parser.add_argument("--entities", type=int, default=115_000, help="some 100,000 of which are paired")
     parser.add_argument("--decisions", type=int, default=50)
     asked = parser.parse_args()
     pair = simulate(scale_world(asked.entities))

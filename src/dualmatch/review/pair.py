@@ -10,12 +10,14 @@ import numpy as np
 
 from dualmatch.decode.shortlist import ordered
 from dualmatch.encode.evidence.shared import SharedFacts
+from dualmatch.encode.evidence.sides import Ids
 from dualmatch.explanation import Fact, SharedFact
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.times import UNKNOWN, Precision, precision_of
+from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.grounds import Grounds
 from dualmatch.wording import fact_of, shared_in_words
 
+_YEAR, _MONTH = encode_date(1), encode_date(0, 1)
 MOST_FACTS: Final = 30
 """Facts of an entity that are shown; hubs have thousands."""
 MOST_REASONS: Final = 12
@@ -103,8 +105,8 @@ def pair_view(grounds: Grounds, source: int, target: int | None) -> PairView:
     if target is not None:
         shared = scoring.shared(source, target, of_source, of_target)
     first = shared.first(MOST_REASONS)
-    left_all = of_source.of(source).tolist()
-    right_all = [] if target is None else of_target.of(target).tolist()
+    left_all = of_source.of(source)
+    right_all = np.zeros(0, np.int64) if target is None else of_target.of(target)
     left = _shown(grounds.source, left_all, first.source_side.tolist())
     right = _shown(grounds.target, right_all, first.target_side.tolist())
     return PairView(
@@ -122,14 +124,18 @@ def pair_view(grounds: Grounds, source: int, target: int | None) -> PairView:
     )
 
 
-def _shown(graph: TemporalGraph, sides: list[int], matched: list[int]) -> tuple[ShownFact, ...]:
+def _shown(graph: TemporalGraph, sides: Ids, matched: list[int]) -> tuple[ShownFact, ...]:
     """Matching facts first, by weight; then the others, dated ones first, by time."""
     number = {side: place for place, side in reversed(list(enumerate(matched, start=1)))}
-    others = [side for side in sides if side not in number]
-    spans = {side: _span(graph, side % graph.n_facts) for side in (*number, *others[: 50 * MOST_FACTS])}
-    others = sorted(others[: 50 * MOST_FACTS], key=lambda side: (spans[side] is None, spans[side] or (0.0, 0.0)))
-    chosen = [*dict.fromkeys(matched), *others][:MOST_FACTS]
-    return tuple(ShownFact(fact_of(graph, side), spans[side], number.get(side)) for side in chosen)
+    others = sides[~np.isin(sides, matched)]
+    fact = others % max(1, graph.n_facts)
+    time = np.where(graph.begin[fact] != UNKNOWN, graph.begin[fact], graph.end[fact]).astype(np.int64)
+    in_order = others[np.argsort(np.where(time == UNKNOWN, np.iinfo(np.int64).max, time), kind="stable")]
+    chosen = [*number, *in_order[:MOST_FACTS].tolist()][:MOST_FACTS]
+    return tuple(
+        ShownFact(fact_of(graph, side), _span(graph, side % graph.n_facts), number.get(side))
+        for side in sorted(chosen, key=lambda side: number.get(side, MOST_FACTS + 1))
+    )
 
 
 def _span(graph: TemporalGraph, fact: int) -> tuple[float, float] | None:
@@ -150,9 +156,8 @@ def _place(code: int, opaque: bool) -> tuple[float, float]:
     """
     if opaque:
         return float(code), float(code)
-    year, rest = divmod(code, 13 * 32)
-    month, day = divmod(rest, 32)
-    precision = precision_of(np.array([code], np.int32))[0]
+    year, rest = divmod(code, _YEAR)
+    month, day = divmod(rest, _MONTH)
     start = year + max(0, month - 1) / 12 + max(0, day - 1) / 372
-    length = {Precision.YEAR: 1.0, Precision.MONTH: 1 / 12, Precision.DAY: 1 / 372}[Precision(precision)]
+    length = 1 / 372 if day else 1 / 12 if month else 1.0
     return round(start, 3), round(start + length, 3)
