@@ -12,6 +12,8 @@ from dualmatch import TemporalGraph
 from dualmatch.cli.main import main
 from dualmatch.simulate import World, simulate, write_folder
 
+pytest_plugins = ["reviewing"]
+
 SMALL = World(entities=60, mean_facts=6, point_share=0.6, half_known_share=0.2, year_only_share=0.2, seed=3)
 
 TINY = {

@@ -16,6 +16,7 @@ from dualmatch.cost import check_memory
 from dualmatch.decode.assign import assign, decide
 from dualmatch.decode.belief import LEAST_SAMPLE, chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.fusing import FusedPlan, fuse
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
@@ -25,7 +26,9 @@ from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inputs import (
+    ForbiddenPairs,
     KnownPairs,
+    check_forbidden,
     check_graphs,
     check_labels,
     check_pairs,
@@ -53,6 +56,7 @@ def align(
     target: TemporalGraph,
     seeds: KnownPairs | None = None,
     *,
+    forbid: ForbiddenPairs | None = None,
     literals: LiteralPair | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
@@ -67,6 +71,9 @@ def align(
         The two graphs.
     seeds:
         Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
+    forbid:
+        Pairs that must not come out, in the same forms. A target of -1, or of None among names, says that the source
+        has no partner.
     literals:
         Labels and other literals of both graphs to look at besides the facts (method evidence only); none by default.
     progress:
@@ -106,7 +113,9 @@ def align(
             f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
         )
     saved = None if checkpoint is None else Path(checkpoint)
-    run = Run(source, target, check_pairs(seeds, source, target), config, Stages(progress), saved, literals)
+    known = check_pairs(seeds, source, target)
+    forbidden = check_forbidden(forbid, source, target, known)
+    run = Run(source, target, known, config, Stages(progress), saved, literals, Forbidden(forbidden))
     return METHODS[config.method](run)
 
 
@@ -154,7 +163,7 @@ def _dualmatch(run: Run) -> Alignment:
             progress=stages.step,
             checkpoint=store,
         )
-        relational = hold(trained, run.share)
+        relational = hold(run.forbidden.lowered(trained), run.share)
     with stages("decode"):
         decoded = _decoded(run, temporal, relational, known)
         best = decoded.plan.best()
@@ -204,7 +213,7 @@ def _fused(run: Run) -> Alignment:
         if not timeless:
             channels["temporal"] = run.temporal()
     with stages("relational"):
-        channels["relational"] = relational_similarity(
+        trained = relational_similarity(
             run.source,
             run.target,
             closed.astype(np.int32),
@@ -213,6 +222,7 @@ def _fused(run: Run) -> Alignment:
             progress=stages.step,
             checkpoint=None if run.checkpoint is None else CheckpointFile(run.checkpoint),
         )
+        channels["relational"] = run.forbidden.lowered(trained)
     with stages("decode"):
         problem = None if timeless else run.problem(closed)
         open_rows, open_columns = (
@@ -230,7 +240,14 @@ def _gathered(run: Run) -> Evidence:
     if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
         raise InputError(f"{reason}; without times, give seed pairs to start from, or labels of both")
     with run.stages("evidence"):
-        evidence = gather_evidence(run.source, run.target, run.seeds, progress=run.stages.step, literals=run.literals)
+        evidence = gather_evidence(
+            run.source,
+            run.target,
+            run.seeds,
+            progress=run.stages.step,
+            literals=run.literals,
+            forbidden=run.forbidden,
+        )
     alone = evidence.beliefs.without_partner
     if alone is None and len(evidence.beliefs.pairs) >= LEAST_SAMPLE:
         logger.warning("too little stands apart to learn from: confidence is the matcher's own and may be too high")
@@ -281,6 +298,7 @@ def _alignment(
     """The result: seeds as given, and of what was found for other entities what is sure enough."""
     config = run.config
     free = ~np.isin(found.pairs[:, 0], run.seeds[:, 0]) & ~np.isin(found.pairs[:, 1], run.seeds[:, 1])
+    free &= run.forbidden.allows(found.pairs)
     found = FoundPairs(found.pairs[free], found.confidence[free])
     sure = decide(found.confidence, OWN_THRESHOLDS.get(config.method), config.min_confidence, config.max_fdr)
     pairs = np.concatenate([run.seeds, found.pairs[sure]])
@@ -299,6 +317,7 @@ def _alignment(
         evidence=evidence,
         fused=fused,
         seconds=dict(run.stages.seconds),
+        forbidden=run.forbidden,
     )
 
 

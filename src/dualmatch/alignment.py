@@ -14,6 +14,7 @@ from scipy import sparse as sp
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.belief import chosen_by_row
 from dualmatch.decode.decoder import Decoded
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.fusing import FusedPlan
 from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import (
@@ -69,6 +70,8 @@ class Alignment:
         The weights of method fused, and D of all that were tried.
     seconds:
         What each stage took.
+    forbidden:
+        What the run was told not to link.
     """
 
     source: TemporalGraph
@@ -84,6 +87,7 @@ class Alignment:
     fused: FusedPlan | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     version: str = __version__
+    forbidden: Forbidden = field(default_factory=lambda: Forbidden(np.zeros((0, 2), np.int32)))
 
     @property
     def method(self) -> str:
@@ -156,6 +160,7 @@ class Alignment:
             self.target.n_entities,
             self.config.many_to_one,
             SURE if self.config.method in EXPLAINED else 1.0,
+            self.forbidden.alone,
         )
 
     def _best_candidates(self) -> BestCandidates:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.decode.belief import Beliefs
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, fact_sides
@@ -77,6 +78,7 @@ def gather_evidence(
     progress: Callable[[int, int], None] | None = None,
     literals: LiteralPair | None = None,
     without: Collection[Part] = (),
+    forbidden: Forbidden | None = None,
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -88,11 +90,13 @@ def gather_evidence(
         Labels and other literals to look at besides the facts.
     without:
         Parts to do without, to see what they are worth.
+    forbidden:
+        Pairs that are no candidates in any round.
     """
     left, right, kinds = fact_sides(source, target)
     left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
-    looking = Looking(left, right, kinds, given, n_threads, without)
+    looking = Looking(left, right, kinds, given, n_threads, without, forbidden)
     start, log, pairs, settling = time.perf_counter(), [], given, False
     look = looking.first()
     first_pairs = look.sure
@@ -116,7 +120,7 @@ def gather_evidence(
     pairs, closed = (beliefs.pairs[beliefs.confidence > least] for least in (SURE, CLOSED))
     seconds = log[-1].seconds + time.perf_counter() - start
     log[-1] = replace(log[-1], pairs=len(pairs), without_partner=beliefs.without_partner, seconds=seconds)
-    ranking = looking.ranking(look, closed)
+    ranking = looking.forbidden.left_out_of(looking.ranking(look, closed))
     return Evidence(
         similarity=look.similarity,
         ranking=ranking,

@@ -15,7 +15,6 @@ from dualmatch.encode.evidence.shared import SharedFacts
 from dualmatch.errors import InputError
 from dualmatch.explanation import TEXTS_ALIKE, Candidate, Explanation, Lack, SharedFact
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.names import ranks_of
 from dualmatch.grounds import Grounds, grounds_of
 from dualmatch.io.why import read_grounds
 from dualmatch.wording import fact_of, shared_in_words
@@ -141,7 +140,7 @@ class _Explainer:
     def _probabilities(self) -> dict[int, float]:
         """Candidates by probability, the best first."""
         row = self.grounds.candidates[[self.row]]
-        entries = ordered(row, ranks_of(self.grounds.target.entities))
+        entries = ordered(row, self.grounds.target_ranks)
         return dict(zip(entries.column.tolist(), entries.value.tolist(), strict=True))
 
     def _others(self) -> list[int]:

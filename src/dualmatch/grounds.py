@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.alignment import Alignment
+from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.encode.evidence.shared import Scoring
@@ -39,6 +40,8 @@ class Grounds:
         Labels and other literals, where the run looked at them.
     many_to_one:
         Whether several source entities may take one target, so that none is ever gone.
+    forbidden:
+        What the run was told not to link.
     """
 
     source: TemporalGraph
@@ -52,6 +55,7 @@ class Grounds:
     target_ids: NDArray[np.int64] | None = None
     literals: LiteralPair | None = None
     many_to_one: bool = False
+    forbidden: Forbidden = field(default_factory=lambda: Forbidden(np.zeros((0, 2), np.int32)))
 
     @cached_property
     def scoring(self) -> Scoring:
@@ -67,11 +71,22 @@ class Grounds:
         return frozenset(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True))
 
     @cached_property
+    def target_ranks(self) -> NDArray[np.int64]:
+        """Place of each target's name in the sorted list, which breaks ties."""
+        return ranks_of(self.target.entities)
+
+    @cached_property
     def no_matches(self) -> NoMatches:
         """Why each unmatched source has no partner."""
-        best = best_candidates(self.candidates, ranks_of(self.target.entities))
-        in_a_fact, n_targets = self.source.is_in_a_fact, self.target.n_entities
-        return no_matches(best, self.pairs, in_a_fact, n_targets, self.many_to_one, SURE)
+        return no_matches(
+            best_candidates(self.candidates, self.target_ranks),
+            self.pairs,
+            self.source.is_in_a_fact,
+            self.target.n_entities,
+            self.many_to_one,
+            SURE,
+            alone=self.forbidden.alone,
+        )
 
     def flipped(self) -> Grounds:
         """The same with source and target changed over, for questions about target entities.
@@ -93,6 +108,7 @@ class Grounds:
             self.target_ids,
             self.source_ids,
             None if self.literals is None else (self.literals[1], self.literals[0]),
+            forbidden=Forbidden(self.forbidden.pairs[self.forbidden.pairs[:, 1] != NO_PARTNER][:, ::-1]),
         )
 
 
@@ -117,6 +133,7 @@ def grounds_of(alignment: Alignment) -> Grounds:
         alignment.is_seed,
         literals=evidence.literals,
         many_to_one=alignment.config.many_to_one,
+        forbidden=alignment.forbidden,
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualmatch.alignment import Pairs
 from dualmatch.config import EXPLAINED, Method
+from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.errors import InputError
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.matrices import shared_intervals
@@ -19,6 +20,7 @@ from dualmatch.graph.times import UNKNOWN, Precision, coarsen
 
 logger = logging.getLogger(__name__)
 
+ForbiddenPairs = NDArray[np.integer] | Iterable[tuple[str, str | None]] | Iterable[tuple[int, int]]
 KnownPairs = NDArray[np.integer] | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
 
 
@@ -67,6 +69,37 @@ def _rows_of_names(names: NDArray[Any], source: TemporalGraph, target: TemporalG
             )
         columns.append(rows)
     return np.stack(columns, axis=1)
+
+
+def check_forbidden(
+    forbidden: ForbiddenPairs | None, source: TemporalGraph, target: TemporalGraph, seeds: Pairs
+) -> Pairs:
+    """Forbidden pairs as (n, 2) rows, a target of -1 for a source without partner; what seeds say is an error."""
+    given = [] if forbidden is None else [(s, NO_PARTNER if t is None else t) for s, t in forbidden]
+    rows = np.array(
+        [(_row(s, source, "source"), NO_PARTNER if t == NO_PARTNER else _row(t, target, "target")) for s, t in given],
+        dtype=np.int32,
+    ).reshape(-1, 2)
+    rows = np.unique(rows, axis=0)
+    both = np.flatnonzero(~Forbidden(rows).allows(seeds))
+    if len(both):
+        s, t = seeds[both[0]].tolist()
+        raise InputError(
+            f"{len(both)} seeds are forbidden, {source.entities[s]!r} with {target.entities[t]!r} among them; "
+            "take them out of the seeds or of what is forbidden"
+        )
+    return rows
+
+
+def _row(entity: str | int, graph: TemporalGraph, side: str) -> int:
+    """Row of an entity that is given by name or by row."""
+    if isinstance(entity, str):
+        if entity not in graph.entity_rows:
+            raise InputError(f"forbidden pairs: {side} entity {entity!r} is not in {graph.name}; mend the name")
+        return graph.entity_rows[entity]
+    if not 0 <= entity < graph.n_entities:
+        raise InputError(f"forbidden pairs: a {side} row lies outside 0…{graph.n_entities - 1}; give rows")
+    return int(entity)
 
 
 def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.decode.belief import LEAST_SAMPLE, MOST, Beliefs, believe, logit
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.mixture import Scores
 from dualmatch.decode.sharpness import sharpness_of
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
@@ -95,8 +96,10 @@ class Looking:
         given: Ids,
         n_threads: int,
         without: Collection[Part] = (),
+        forbidden: Forbidden | None = None,
     ) -> None:
         self.aligned, self.background = "relations" not in without, "background" not in without
+        self.forbidden = Forbidden(given[:0]) if forbidden is None else forbidden
         self.left, self.right, self.kinds, self.given, self.n_threads = left, right, kinds, given, n_threads
         self.builder = TokenBuilder(left, right, kinds)
         self.scored: Scored | None = None  # of the last round
@@ -116,10 +119,11 @@ class Looking:
         tokens = self.builder.build(knowledge)
         self.scored = scored = scored_tokens(tokens)
         if before is None:
-            found = similarity = _with_seeds(find_candidates(scored, n_threads=self.n_threads), self.given)
+            found = self.forbidden.left_out_of(find_candidates(scored, n_threads=self.n_threads))
+            found = similarity = _with_seeds(found, self.given)
         else:
             among = _open(before.beliefs)
-            found = find_candidates(scored, n_threads=self.n_threads, among=among)
+            found = self.forbidden.left_out_of(find_candidates(scored, n_threads=self.n_threads, among=among))
             similarity = _renewed(before.similarity, found, among)
         plan = self.balanced(similarity, sharpness_of(found))
         decoys = None

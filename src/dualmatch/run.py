@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dualmatch.alignment import Pairs
 from dualmatch.config import Config
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.matching import MatchingProblem, matching_problem
 from dualmatch.decode.sinkhorn import Plan, sinkhorn
 from dualmatch.encode.seeds import FoundPairs, mutual_best
@@ -31,8 +32,10 @@ class Run:
         stages: Stages,
         checkpoint: Path | None,
         literals: LiteralPair | None,
+        forbidden: Forbidden,
     ) -> None:
         self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
+        self.forbidden = forbidden
         self.config, self.stages, self.checkpoint = config, stages, checkpoint
         # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
         self.share = config.memory_limit // 4
@@ -40,7 +43,8 @@ class Run:
     def temporal(self) -> Similarity:
         config = self.config
         room = config.memory_limit // 3  # what they are compared by takes the other two thirds
-        return temporal_similarity(self.source, self.target, config.hops, config.zero_counts, self.share, room)
+        similarity = temporal_similarity(self.source, self.target, config.hops, config.zero_counts, self.share, room)
+        return self.forbidden.lowered(similarity)
 
     def pseudo_seeds(self, plan: Plan) -> FoundPairs:
         """Pairs that choose each other in P^{G_s G_t} (`plan`) and in P^{G_t G_s}: Algorithm 1, lines 6 to 8."""

@@ -43,7 +43,7 @@ def test_align_writes_links_reasons_relations_and_the_companion(small_world: Pat
     seeds = small_world / "sup_pairs"
     call = ("align", small_world, "-o", links, "--method", "evidence", "--seeds", seeds)
     out = run(*call, "--reasons", "--relations", relations)
-    written = ["links.tsv", "links.tsv.config.toml", "links.tsv.why.npz", "relations.tsv"]
+    written = ["links.tsv", "links.tsv.config.toml", "links.tsv.run.json", "links.tsv.why.npz", "relations.tsv"]
     assert sorted(path.name for path in tmp_path.iterdir()) == written
     pairs, confidence = read_links(links)
     wrong = 100 * (1 - confidence[confidence < 1]).mean()

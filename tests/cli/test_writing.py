@@ -119,7 +119,7 @@ def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) 
     report = json.loads(capsys.readouterr().out)
     pairs, _ = read_links(here / "links.tsv")
     assert (report["links"], report["links"] + report["without_match"]) == (len(pairs), 80)
-    assert report["files"] == ["links.tsv", "links.tsv.why.npz", "links.tsv.config.toml"]
+    assert report["files"] == ["links.tsv", "links.tsv.why.npz", "links.tsv.config.toml", "links.tsv.run.json"]
     call = ["merge", "club.csv", "town.json.gz", *COLUMNS, "--links", "links.tsv", "-o", "merged.csv", "--json", "-"]
     main(call)
     report = json.loads(capsys.readouterr().out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ from dualmatch.align import align
 from dualmatch.alignment import Alignment
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import force_option, given, json_option, model_options, out_option, talk_options
+from dualmatch.cli.options import (
+    called_with,
+    force_option,
+    given,
+    json_option,
+    model_options,
+    out_option,
+    talk_options,
+)
 from dualmatch.cli.process import prepare_process
 from dualmatch.cli.reading import Asked, graphs_argument, reading_options, said_of, side_options
 from dualmatch.cli.tables import percent
@@ -25,9 +34,11 @@ from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.export import LINK_FORMATS
 from dualmatch.io.opening import check_there
 from dualmatch.io.outputs import Outputs
+from dualmatch.io.record import Cost
 from dualmatch.io.relations import no_relations
 from dualmatch.io.run_file import RunFile, read_run_file
 from dualmatch.io.why import input_hashes
+from dualmatch.memory import peak_mb
 
 _PATH = click.Path(path_type=Path)
 
@@ -42,7 +53,17 @@ _PATH = click.Path(path_type=Path)
     "--output-format", type=click.Choice([*LINK_FORMATS]), help="Format of the links.  [default: by the output's name]"
 )
 @naming_options
-@click.option("--seeds", type=_PATH, help="Known pairs: two columns of ids or names.")
+@click.option(
+    "--seeds",
+    type=_PATH,
+    help="Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review).",
+)
+@click.option(
+    "--forbid",
+    type=_PATH,
+    help="Pairs that must not come out: two columns of ids or names, an empty second one for an entity without any "
+    "partner; or what a file of decisions rejects.",
+)
 @click.option(
     "--checkpoint",
     type=_PATH,
@@ -90,6 +111,7 @@ def align_command(
     output_format: str | None,
     naming: dict[str, Any],
     seeds: Path | None,
+    forbid: Path | None,
     checkpoint: Path | None,
     reasons: bool | None,
     relations_path: Path | None,
@@ -110,20 +132,23 @@ def align_command(
     A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf) or Wikidata's JSON, plain or .gz or .zst; - is
     standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
 
-    OUTPUT.config.toml is written beside the links: the options of the run, to be fed back with --config. With methods
-    evidence and fused, OUTPUT.why.npz is too: dualmatch explain reads it.
+    Beside the links are written OUTPUT.config.toml, the options of the run, to be fed back with --config, and
+    OUTPUT.run.json, how the run went, for dualmatch report. With methods evidence and fused, OUTPUT.why.npz is too:
+    dualmatch explain and review read it.
 
     \b
     Examples:
       dualmatch align people.csv wikidata.json.gz -o links.tsv
       dualmatch align a.parquet b.ttl -o links.tsv --columns head=who,relation=what,tail=whom,begin=from,end=to
       dualmatch align data/yago-wiki20k -o links.tsv --seeds known_pairs.tsv
+      dualmatch align data/mine -o better.tsv --seeds decisions.db --forbid decisions.db
       dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
       dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
     """
+    start = time.perf_counter()
     run_file = RunFile() if config_path is None else read_run_file(config_path)
     config = Config.checked(**{**run_file.options, **given(options)})
-    asked_for = {"seeds": seeds, "reasons": reasons, "output_format": output_format, **naming}
+    asked_for = {"seeds": seeds, "forbid": forbid, "reasons": reasons, "output_format": output_format, **naming}
     call = run_file.call.over(given(asked_for))
     has_evidence = config.method in EXPLAINED
     if call.reasons and not has_evidence:
@@ -136,7 +161,7 @@ def align_command(
     check_labels(any(each.literals or each.labels for each in recipe.options), config.method)
     explained = has_evidence and not recipe.uses_standard_input
     outputs = Outputs(output, relations_path, explained, call)
-    inputs = (*recipe.files, call.seeds, checkpoint, config_path)
+    inputs = (*recipe.files, call.seeds, call.forbid, checkpoint, config_path)
     outputs.check(inputs, force)
     check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
@@ -147,16 +172,20 @@ def align_command(
         sides = asked.read(recipe)
         outputs.check_names(sides.source, sides.target)
         hashes = input_hashes(recipe) if explained else {}
+        read = time.perf_counter() - start
         alignment = align(
             sides.source,
             sides.target,
             None if call.seeds is None else sides.read_pairs(call.seeds),
+            forbid=None if call.forbid is None else sides.read_forbidden(call.forbid),
             literals=sides.literals,
             progress=progress,
             checkpoint=checkpoint,
             config=config,
         )
-        outputs.write(alignment, reasons_of(alignment) if call.reasons else None, recipe, hashes)
+        words = reasons_of(alignment) if call.reasons else None
+        seconds = {"read": read, **alignment.seconds, "total": time.perf_counter() - start}
+        outputs.write(alignment, words, recipe, hashes, Cost(called_with(), seconds, peak_mb()))
     json_output.write({**_summary(alignment, outputs), **said_of(sides.notes, sides.rejections)})
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
         _summarise(alignment, outputs)

@@ -20,6 +20,9 @@ from dualmatch.cli.experiment import experiment_command
 from dualmatch.cli.explain import explain_command
 from dualmatch.cli.inspect import inspect_command
 from dualmatch.cli.merge import merge_command
+from dualmatch.cli.options import ARGUMENTS
+from dualmatch.cli.report import report_command
+from dualmatch.cli.review import review_command
 from dualmatch.cli.simulate import simulate_command
 from dualmatch.cli.split import split_command
 from dualmatch.errors import DualMatchError
@@ -35,9 +38,12 @@ class _NoReaderError(Exception):
 
 
 class _Verbs(click.Group):
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    def make_context(self, info_name: str | None, args: list[str], *others: Any, **options: Any) -> click.Context:
+        words = tuple(args)  # parsing takes them out of the list
         with _broken_pipe_told():
-            return super().make_context(*arguments, **options)
+            context = super().make_context(info_name, args, *others, **options)
+        context.meta[ARGUMENTS] = words
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         with _broken_pipe_told():
@@ -70,6 +76,8 @@ def cli(verbose: int) -> None:
       dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
       dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
+      dualmatch report links.tsv -o report.html          the run on one page
+      dualmatch review links.tsv                         decide the doubtful pairs on a local page
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
       dualmatch experiment overall --data FOLDER         the paper's tables, ours beside them
 
@@ -84,6 +92,8 @@ for command in (
     align_command,
     evaluate_command,
     explain_command,
+    report_command,
+    review_command,
     merge_command,
     benchmark_command,
     experiment_command,

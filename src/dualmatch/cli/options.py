@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import click
 from pydantic import BaseModel, BeforeValidator
@@ -101,6 +101,15 @@ def _default(value: Any) -> str:
     if value is PydanticUndefined or value is None:
         return ""
     return f"  [default: {','.join(f'{each:g}' for each in value) if isinstance(value, tuple) else value}]"
+
+
+ARGUMENTS: Final = "dualmatch.arguments"
+
+
+def called_with() -> tuple[str, ...]:
+    """The words of the call that runs."""
+    context = click.get_current_context(silent=True)
+    return () if context is None else ("dualmatch", *context.meta.get(ARGUMENTS, ()))
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

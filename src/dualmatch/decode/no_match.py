@@ -21,6 +21,7 @@ class Reason(IntEnum):
     UNLIKELY = 3
     TAKEN = 4
     BELOW_ASKED = 5
+    TOLD = 6
 
     def in_words(self, best: str, probability: float) -> str:
         """One sentence, with the best candidate where there is one."""
@@ -30,6 +31,7 @@ class Reason(IntEnum):
             Reason.TIED: f"several equally good candidates, {best} among them ({probability:.2f} each)",
             Reason.UNLIKELY: f"best candidate not likely enough: {best} ({probability:.2f})",
             Reason.TAKEN: f"best candidate went to another: {best} ({probability:.2f})",
+            Reason.TOLD: "told to have none",
             Reason.BELOW_ASKED: f"left out by the confidence asked for: {best} ({probability:.2f})",
         }[self]
 
@@ -72,6 +74,7 @@ def no_matches(
     n_columns: int,
     many_to_one: bool = False,
     enough: float = 1.0,
+    alone: NDArray[np.integer] | None = None,
 ) -> NoMatches:
     """Say of every row that stands in no pair why.
 
@@ -85,15 +88,18 @@ def no_matches(
         Whether a column may be taken several times, so that none is ever gone.
     enough:
         The probability above which a pair is given unless a higher one is asked for.
+    alone:
+        Rows that were told to have no partner.
     """
     row = np.setdiff1d(np.arange(len(in_a_fact)), pairs[:, 0])
     taken = np.zeros(n_columns + 1, dtype=bool)  # one more: -1 is no candidate, and not taken
     taken[pairs[:, 1]] = not many_to_one
-    best = np.where(in_a_fact[row], candidates.column[row], -1)
+    told = np.isin(row, [] if alone is None else alone)
+    best = np.where(in_a_fact[row] & ~told, candidates.column[row], -1)
     probability = np.where(best >= 0, candidates.probability[row], 0.0)
     reason = np.select(
-        [~in_a_fact[row], best < 0, candidates.tied[row], taken[best], probability > enough],
-        [Reason.NO_FACTS, Reason.NOTHING_SHARED, Reason.TIED, Reason.TAKEN, Reason.BELOW_ASKED],
+        [told, ~in_a_fact[row], best < 0, candidates.tied[row], taken[best], probability > enough],
+        [Reason.TOLD, Reason.NO_FACTS, Reason.NOTHING_SHARED, Reason.TIED, Reason.TAKEN, Reason.BELOW_ASKED],
         Reason.UNLIKELY,
     ).astype(np.int8)
     return NoMatches(row, reason, best, probability)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dualmatch.decode.forbidding import NO_PARTNER
 from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.order import sorted_by_name
@@ -53,7 +54,7 @@ class BenchmarkFolder:
         the two the folder knows more of.
         """
         table = read_fields(path, ("source", "target"), 2, "a pair")
-        by_id = self._are_ids(table)
+        by_id = self.are_ids(table)
         if by_id:
             table = as_ids(table, {"source": "source id", "target": "target id"}, path)
         rows = [
@@ -68,7 +69,7 @@ class BenchmarkFolder:
         target, target_order = sorted_by_name(self.target)
         return BenchmarkFolder(self.path, source, target, self.source_ids[source_order], self.target_ids[target_order])
 
-    def _are_ids(self, table: pl.DataFrame) -> bool:
+    def are_ids(self, table: pl.DataFrame) -> bool:
         """Whether a pair file holds ids and not names.
 
         Counting what is known, one slip in a file of ids is told at its own line, not as a thousand unknown names.
@@ -110,6 +111,35 @@ def read_pairs_by_name(path: Path, source: TemporalGraph, target: TemporalGraph)
     table = read_fields(path, ("source", "target"), 2, "a pair")
     rows = [graph.rows_of(table[side]) for side, graph in (("source", source), ("target", target))]
     return _checked_pairs(table, path, rows, (source, target))
+
+
+def read_forbidden_pairs(
+    path: Path, source: TemporalGraph, target: TemporalGraph, folder: BenchmarkFolder | None = None
+) -> Pairs:
+    """A file of two columns, by name or by a folder's ids, as (n, 2) rows; an empty target becomes `NO_PARTNER`.
+
+    An entity may stand in any number of forbidden pairs.
+    """
+    table = read_fields(path, ("source", "target"), 2, "a pair")
+    whole = table.filter(pl.col("target") != "")
+    alone = table.filter(pl.col("target") == "").with_columns(target=pl.col("source"))
+    by_id = folder is not None and folder.are_ids(whole if whole.height else alone)
+    parts = []
+    for part, is_alone in ((whole, False), (alone, True)):
+        rows: list[NDArray[np.int64]] = []
+        for side, graph in (("source", source),) if is_alone else (("source", source), ("target", target)):
+            if by_id and folder is not None:
+                given = as_ids(part, {side: f"{side} id"}, path)[side].to_numpy()
+                found = _rows_of(given, folder.source_ids if side == "source" else folder.target_ids)
+            else:
+                found = graph.rows_of(part[side])
+            missing = f"is not in {graph.name}; mend it or leave the pair out"
+            _refuse(found < 0, part, side, path, f"{side} entity", missing)
+            rows.append(found)
+        if is_alone:
+            rows.append(np.full(part.height, NO_PARTNER, dtype=np.int64))
+        parts.append(np.stack(rows, axis=1).reshape(-1, 2))
+    return np.concatenate(parts).astype(np.int32)
 
 
 def _checked_pairs(

@@ -42,6 +42,12 @@ def read_links(path: Path, naming: Naming | None = None) -> tuple[list[tuple[str
     return list(links.select("source", "target").iter_rows()), confidence.filter(matched).to_numpy()
 
 
+def read_seeds(path: Path) -> set[str]:
+    """The source entities whose pair an alignment file says was given, not found."""
+    table = _read_table(path)
+    return set(table.filter(table["method"] == "seed")["source"].to_list())
+
+
 def read_unmatched(path: Path) -> list[str]:
     """The source entities that an alignment file says have no match."""
     table = _read_table(path)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final, Literal
 from urllib.parse import quote, unquote
 
@@ -106,6 +107,17 @@ class Naming:
         uncovered = [name for name in names if is_iri(name) and not self._covering(name)]
         if uncovered:
             raise OutputError(_uncovered(uncovered))
+
+    def covering(self, names: Iterable[str]) -> Naming:
+        """The same with a prefix, ``ns1``, ``ns2`` …, for each beginning of IRIs that has none.
+
+        >>> Naming().covering(["http://example.org/Ada"]).curie("http://example.org/Ada", "source")
+        'ns1:Ada'
+        """
+        starts = sorted({_beginning(name) for name in names if is_iri(name) and not self._covering(name)})
+        free = (f"ns{number}" for number in count(1) if f"ns{number}" not in self.prefixes)
+        more = dict(zip(free, (start for start in starts if is_iri(start)), strict=False))
+        return Naming({**self.prefixes, **more}, self.source_prefix, self.target_prefix)
 
     def _covering(self, name: str) -> list[str]:
         return [prefix for prefix, iri in self.prefixes.items() if name.startswith(iri) and len(name) > len(iri)]

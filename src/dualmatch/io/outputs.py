@@ -12,6 +12,7 @@ from dualmatch.alignment import Alignment
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.export import check_names, link_format, write_alignment
+from dualmatch.io.record import Cost, RunRecord, record_of, write_record
 from dualmatch.io.relations import relation_table
 from dualmatch.io.run_file import CallOptions, run_file_of, write_run_file
 from dualmatch.io.sides import Recipe
@@ -49,9 +50,14 @@ class Outputs:
         return None if self.links == STANDARD_OUTPUT else run_file_of(self.links)
 
     @property
+    def record(self) -> Path | None:
+        return None if self.links == STANDARD_OUTPUT else record_of(self.links)
+
+    @property
     def paths(self) -> list[Path]:
         """The files that are written."""
-        files = (None if self.links == STANDARD_OUTPUT else self.links, self.relations, self.companion, self.run_file)
+        links = None if self.links == STANDARD_OUTPUT else self.links
+        files = (links, self.relations, self.companion, self.run_file, self.record)
         return [path for path in files if path is not None]
 
     def check(self, inputs: Iterable[Path | None], force: bool) -> None:
@@ -70,7 +76,12 @@ class Outputs:
                 check_table(pl.DataFrame({"name": pl.Series(graph.relations, dtype=pl.String)}), self.relations)
 
     def write(
-        self, alignment: Alignment, reasons: Sequence[str] | None, recipe: Recipe, inputs: Mapping[str, str | None]
+        self,
+        alignment: Alignment,
+        reasons: Sequence[str] | None,
+        recipe: Recipe,
+        inputs: Mapping[str, str | None],
+        cost: Cost | None = None,
     ) -> None:
         """Write everything; nothing, where a name cannot be written.
 
@@ -80,6 +91,8 @@ class Outputs:
             A text for each source row, for the column ``reasons``.
         recipe, inputs:
             Where the graphs came from, and the hashes of its files.
+        cost:
+            How the run was called and what it took.
         """
         relations = None if self.relations is None else relation_table(alignment)
         if relations is not None and self.relations is not None:
@@ -91,3 +104,5 @@ class Outputs:
             write_companion(alignment, self.links, recipe, inputs)
         if self.run_file is not None:
             write_run_file(self.run_file, alignment.config, recipe.options, self.call)
+        if self.record is not None:
+            write_record(RunRecord.of(alignment, cost or Cost(seconds=alignment.seconds)), self.record)

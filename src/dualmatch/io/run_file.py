@@ -35,7 +35,9 @@ class CallOptions:
     Parameters
     ----------
     seeds:
-        The file of known pairs.
+        The file of known pairs, or of decisions.
+    forbid:
+        The file of forbidden pairs, or of decisions.
     reasons:
         Whether links come with reasons.
     output_format:
@@ -45,6 +47,7 @@ class CallOptions:
     """
 
     seeds: Path | None = None
+    forbid: Path | None = None
     reasons: bool = False
     output_format: str | None = None
     prefix: Mapping[str, str] = field(default_factory=dict)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-from dualmatch.errors import InputError
+import numpy as np
+
+from dualmatch.decode.forbidding import NO_PARTNER
+from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.io.folder import BenchmarkFolder, Pairs, read_folder, read_pairs_by_name
+from dualmatch.io.decisions import is_decisions, read_decisions
+from dualmatch.io.folder import BenchmarkFolder, Pairs, read_folder, read_forbidden_pairs, read_pairs_by_name
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.openea import is_openea, read_openea
 from dualmatch.io.opening import STANDARD_INPUT
@@ -69,10 +73,31 @@ class Sides:
         return both
 
     def read_pairs(self, path: Path) -> Pairs:
-        """A file of known pairs as (n, 2) rows: by name, in a benchmark folder by name or id."""
+        """A file of known pairs as (n, 2) rows: by name, in a benchmark folder by name or id; or accepted decisions."""
+        if is_decisions(path):
+            return self._rows_of(path, read_decisions(path).accepted)
         if self.folder is not None:
             return self.folder.read_pairs(path)
         return read_pairs_by_name(path, self.source, self.target)
+
+    def read_forbidden(self, path: Path) -> Pairs:
+        """A file of forbidden pairs as (n, 2) rows, or rejected decisions; -1 where a source has no partner at all."""
+        if is_decisions(path):
+            return self._rows_of(path, read_decisions(path).forbidden)
+        return read_forbidden_pairs(path, self.source, self.target, self.folder)
+
+    def _rows_of(self, path: Path, pairs: Sequence[tuple[str, str | None]]) -> Pairs:
+        """Decisions as rows; those about entities of other graphs are an error."""
+        strangers = [
+            f"{path}: {name!r} is no entity of {graph.name}; give decisions that were made on these graphs"
+            for pair in pairs
+            for name, graph in zip(pair, (self.source, self.target), strict=True)
+            if name is not None and name not in graph.entity_rows
+        ]
+        if strangers:
+            raise InputError("\n".join(strangers[:SHOWN_PROBLEMS]))
+        rows = [(self.source.entity_rows[s], NO_PARTNER if t is None else self.target.entity_rows[t]) for s, t in pairs]
+        return np.array(rows, dtype=np.int32).reshape(-1, 2)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,9 @@ _CORE: Final = ("subject_id", "predicate_id", "object_id", "mapping_justificatio
 _EMPTY: Final = dict.fromkeys(_CORE, "")
 
 
+_JUSTIFICATIONS: Final = {"seed": "semapv:UnspecifiedMatching", "review": "semapv:ManualMappingCuration"}
+
+
 def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
     """A mapping's slots, in the order of the specification."""
     source, target, confidence, method = (row[name] for name in ("source", "target", "confidence", "method"))
@@ -51,9 +54,10 @@ def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
         "subject_id": naming.curie(source, "source"),
         "subject_label": "" if is_iri(source) else source,
         "predicate_id": PREDICATE,
+        "predicate_modifier": row.get("predicate_modifier") or "",
         "object_id": NO_TERM if target is None else naming.curie(target, "target"),
         "object_label": "" if target is None or is_iri(target) else target,
-        "mapping_justification": "semapv:UnspecifiedMatching" if method == "seed" else "semapv:StructuralMatching",
+        "mapping_justification": _JUSTIFICATIONS.get(method, "semapv:StructuralMatching"),
         "confidence": "" if confidence is None else f"{confidence:.{DECIMALS}f}",
         "comment": "; ".join(text for text in said if text),
     }

@@ -19,9 +19,10 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.alignment import Alignment
-from dualmatch.config import EXPLAINED
+from dualmatch.config import EXPLAINED, Config
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
-from dualmatch.errors import InputError
+from dualmatch.errors import ConfigError, InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
 from dualmatch.io.atomic import replacing
 from dualmatch.io.links import method_of
@@ -75,6 +76,8 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
         "candidates.indices": grounds.candidates.indices.astype(np.int32),
         "candidates.indptr": grounds.candidates.indptr.astype(np.int64),
     }
+    if len(grounds.forbidden):
+        arrays["forbidden"] = grounds.forbidden.pairs
     if known is not None:
         arrays |= {
             "known.source": known.pairs.source,
@@ -88,8 +91,29 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
         np.savez_compressed(file, about=text, **arrays)
 
 
+@dataclass(frozen=True, eq=False)
+class ExplainedRun:
+    """A written alignment with all that it rests on: enough to explain it, and to do it again.
+
+    Attributes
+    ----------
+    recipe, inputs:
+        Where the graphs come from, and `input_hashes` of it.
+    """
+
+    grounds: Grounds
+    config: Config
+    recipe: Recipe
+    inputs: Mapping[str, str | None]
+
+
 def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
-    """The grounds of a written alignment.
+    """The grounds of a written alignment; see `read_run`."""
+    return read_run(path, folder).grounds
+
+
+def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun:
+    """A written alignment and what it rests on.
 
     Parameters
     ----------
@@ -117,14 +141,15 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
     place = _place_of(stored.recipe, None if folder is None else Path(folder))
     _check_inputs({place(Path(each)): sha256 for each, sha256 in stored.about["inputs"].items()}, companion)
-    sides = stored.recipe.moved(place).read()
+    recipe = stored.recipe.moved(place)
+    sides = recipe.read()
     shape = (sides.source.n_entities, sides.target.n_entities)
     arrays = stored.arrays
     try:
         candidates = sp.csr_array(
             tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")), shape=shape
         )
-        return Grounds(
+        grounds = Grounds(
             sides.source,
             sides.target,
             _knowledge(arrays),
@@ -136,9 +161,13 @@ def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
             None if sides.folder is None else sides.folder.target_ids,
             sides.literals,
             stored.about["config"].get("many_to_one", False),
+            Forbidden(arrays.get("forbidden", np.zeros((0, 2), np.int32))),
         )
-    except (KeyError, ValueError) as error:
+        config = Config.checked(**stored.about["config"])
+    except (KeyError, ValueError, TypeError, ConfigError) as error:
         raise _unreadable(companion, error) from error
+    hashes = {str(place(Path(each)).resolve()): sha256 for each, sha256 in stored.about["inputs"].items()}
+    return ExplainedRun(grounds, config, recipe, hashes)
 
 
 def _refuse_without_evidence(path: Path) -> None:

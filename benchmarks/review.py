@@ -1,0 +1,124 @@
+"""How long the review page takes on many pairs: to open the queue, and to decide and see the next pair.
+
+python benchmarks/review.py [--entities 115000]
+
+The graphs are simulated and the run is made up from the true pairs, with drawn confidences: the page is measured,
+not the alignment.
+"""
+
+import argparse
+import http.client
+import tempfile
+import threading
+import time
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+from scipy import sparse as sp
+
+from dualmatch.config import Config
+from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
+from dualmatch.grounds import Grounds
+from dualmatch.io.decisions import DecisionLog
+from dualmatch.io.intake import ReadOptions
+from dualmatch.io.sides import Recipe
+from dualmatch.io.why import ExplainedRun
+from dualmatch.review.serve import Place, Serving
+from dualmatch.review.session import Filter, Session
+from dualmatch.simulate import SimulatedPair, scale_world, simulate
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entities", type=int, default=115_000, help="some 100,000 of which are paired")
+    parser.add_argument("--decisions", type=int, default=50)
+    asked = parser.parse_args()
+    pair = simulate(scale_world(asked.entities))
+    grounds = made_up(pair)
+    print(f"{pair.source!r}\n{len(grounds.pairs):,} pairs")
+    with tempfile.TemporaryDirectory() as folder:
+        measure(grounds, Path(folder), asked.decisions)
+
+
+def measure(grounds: Grounds, folder: Path, decisions: int) -> None:
+    run = ExplainedRun(grounds, Config(), Recipe((), (ReadOptions(), ReadOptions())), {})
+    start = time.perf_counter()
+    session = Session(folder / "links.tsv", run, DecisionLog.open(folder / "decisions.db"))
+    print(f"order the queue: {time.perf_counter() - start:.2f} s")
+    serving = Serving(session, Place())
+    thread = threading.Thread(target=serving.run)
+    thread.start()
+    client = Client(serving.address)
+    start = time.perf_counter()
+    client.ask("GET", "/")
+    print(f"open the queue, just started: {time.perf_counter() - start:.3f} s")
+    start = time.perf_counter()
+    client.ask("GET", f"/pair/{session.queue.order[0]}")
+    print(f"open the first pair, just started: {time.perf_counter() - start:.3f} s")
+    names = "queue", "search", "filter by relation", "decide", "next pair", "undo"
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    relation = session.common_relations[0]
+    for _ in range(decisions):
+        client.timed(seconds["queue"], "GET", "/")
+        client.timed(seconds["search"], "GET", "/?q=77")
+        client.timed(seconds["filter by relation"], "GET", f"/?{urlencode({'relation': relation})}")
+        source = int(session.rows(Filter())[0])
+        form = urlencode({"verdict": "none", "source": source, "seen": 0})
+        where = client.timed(seconds["decide"], "POST", "/decide", form)
+        client.timed(seconds["next pair"], "GET", where)
+    last = session.log.standings.last_live
+    client.timed(seconds["undo"], "POST", "/undo", urlencode({"seen": 0 if last is None else last[0]}))
+    for name, taken in seconds.items():
+        print(f"{name}: median {1000 * np.median(taken):.0f} ms, slowest {1000 * max(taken):.0f} ms")
+    serving.stop()
+    thread.join()
+
+
+class Client:
+    """A browser's part, over one connection."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self.host = parts.netloc
+        self.cookie = f"dualmatch_{parts.port}={parts.query.removeprefix('token=')}"
+        self.connection = http.client.HTTPConnection(self.host)
+
+    def timed(self, seconds: list[float], method: str, path: str, body: str | None = None) -> str:
+        start = time.perf_counter()
+        where = self.ask(method, path, body)
+        seconds.append(time.perf_counter() - start)
+        return where
+
+    def ask(self, method: str, path: str, body: str | None = None) -> str:
+        headers = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "Sec-Fetch-Site": "same-origin"}
+        if body is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        self.connection.request(method, path, body, headers)
+        answer = self.connection.getresponse()
+        answer.read()
+        if answer.status not in (200, 303):
+            raise SystemExit(f"{path}: {answer.status}")
+        return answer.headers.get("location", "")
+
+
+def made_up(pair: SimulatedPair) -> Grounds:
+    """True pairs with drawn confidences, each with four other candidates."""
+    rng = np.random.default_rng(0)
+    gold = pair.gold[np.argsort(pair.gold[:, 0])].astype(np.int64)
+    confidence = rng.beta(4, 0.6, len(gold))
+    others = rng.integers(pair.target.n_entities, size=(len(gold), 4))
+    row = np.concatenate([gold[:, 0], np.repeat(gold[:, 0], 4)])
+    column = np.concatenate([gold[:, 1], others.ravel()])
+    value = np.concatenate([confidence, np.repeat((1 - confidence) / 8, 4)])
+    candidates = sp.csr_array((value, (row, column)), shape=(pair.source.n_entities, pair.target.n_entities))
+    candidates.sum_duplicates()
+    linked = confidence > 0.5
+    relations = np.arange(2 * pair.source.n_relations), np.arange(2 * pair.target.n_relations)
+    knowledge = Knowledge(SoftPairs(gold[linked, 0], gold[linked, 1], confidence[linked]), *relations)
+    seeds = np.zeros(int(linked.sum()), dtype=bool)
+    return Grounds(pair.source, pair.target, knowledge, candidates, gold[linked], confidence[linked], seeds)
+
+
+if __name__ == "__main__":
+    main()

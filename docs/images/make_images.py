@@ -1,0 +1,65 @@
+"""Draw the pictures of the README from the demo's pair of graphs.
+
+DUALMATCH_CHROMIUM=/usr/bin/chromium python docs/images/make_images.py
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, sync_playwright
+
+from dualmatch.cli.main import main
+from dualmatch.review.serve import Place, Serving, open_session
+from dualmatch.review.session import Filter
+from dualmatch.simulate import DEMO, simulate, write_folder
+
+HERE = Path(__file__).parent
+
+
+def draw(folder: Path) -> None:
+    """Align the demo's pair, and take pictures of its report and of a doubtful pair."""
+    pair = simulate(DEMO)
+    write_folder(pair, folder / "world")
+    gold = [f"{pair.source.entities[s]}\t{pair.target.entities[t]}\n" for s, t in pair.gold.tolist()]
+    (folder / "gold.tsv").write_text("".join(gold))
+    links = folder / "links.tsv"
+    main(["align", str(folder / "world"), "-o", str(links), "-q"])
+    main(["report", str(links), "-o", str(folder / "report.html"), "--gold", str(folder / "gold.tsv"), "-q"])
+    with sync_playwright() as playwright:
+        path = os.environ.get("DUALMATCH_CHROMIUM", "/usr/bin/chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 900, "height": 900})
+        page.goto((folder / "report.html").as_uri())
+        page.screenshot(path=HERE / "report.png")
+        serving = Serving(open_session(links), Place())
+        thread = threading.Thread(target=serving.run)
+        thread.start()
+        draw_review(browser, serving)
+        browser.close()
+        serving.stop()
+        thread.join()
+
+
+def draw_review(browser: Browser, serving: Serving) -> None:
+    """A linked pair in doubt, after a few decisions."""
+    session = serving.session
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.goto(serving.address)
+    doubtful = session.rows(Filter(confidence="middling"))
+    home = f"http://{urlsplit(serving.address).netloc}"
+    for row in session.rows(Filter(confidence="high"))[:3].tolist():
+        page.goto(f"{home}/pair/{row}")
+        with page.expect_navigation():
+            page.keyboard.press("a")
+    page.goto(f"{home}/pair/{doubtful[0]}")
+    page.screenshot(path=HERE / "review.png")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        draw(Path(folder))

@@ -1,0 +1,114 @@
+"""A graph at a glance, in figures small enough to keep: when its facts are, how exactly, how many an entity has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN, Precision, encode_date, precision_of
+
+MOST_BINS: Final = 60
+"""Columns of a timeline."""
+_TAIL: Final = 0.005  # what lies before and after this share of the times goes to the outermost columns
+_YEAR: Final = encode_date(1)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """How many facts begin (or, where that is not known, end) in each stretch of time.
+
+    Attributes
+    ----------
+    first, width:
+        The first year, and years a column; ids where times have no calendar.
+    counts:
+        Facts a column; the outermost hold what lies beyond them, too.
+    """
+
+    first: int
+    width: int
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GraphProfile:
+    """Counts that describe a graph.
+
+    Attributes
+    ----------
+    precision:
+        Facts whose begin or end is known to the day, to the month, to the year, or not at all ("none"); "id" where
+        times have no calendar.
+    degrees:
+        Entities with 0, 1, 2–3, 4–7 … facts: a count for each doubling.
+    """
+
+    name: str
+    entities: int
+    relations: int
+    facts: int
+    precision: Mapping[str, int]
+    degrees: tuple[int, ...]
+    timeline: Timeline | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """What `as_dict` gave; a KeyError, TypeError or ValueError where it is none."""
+        line = data["timeline"]
+        timeline = None if line is None else Timeline(int(line["first"]), int(line["width"]), _whole(line["counts"]))
+        precision = {str(name): int(count) for name, count in data["precision"].items()}
+        counts = [int(data[name]) for name in ("entities", "relations", "facts")]
+        return cls(str(data["name"]), counts[0], counts[1], counts[2], precision, _whole(data["degrees"]), timeline)
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    return tuple(int(number) for number in numbers)
+
+
+def profile_of(graph: TemporalGraph) -> GraphProfile:
+    """Describe a graph.
+
+    >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "knew", "Mary")])
+    >>> profile_of(graph).degrees, dict(profile_of(graph).precision)
+    ((0, 2, 1), {'day': 0, 'month': 0, 'year': 1, 'none': 1})
+    """
+    times = np.where(graph.begin != UNKNOWN, graph.begin, graph.end)
+    degree = np.bincount(graph.head, minlength=graph.n_entities) + np.bincount(graph.tail, minlength=graph.n_entities)
+    doublings = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))) + 1, 0).astype(np.int64)
+    return GraphProfile(
+        graph.name,
+        graph.n_entities,
+        graph.n_relations,
+        graph.n_facts,
+        _precisions(times, graph.opaque_times),
+        tuple(np.bincount(doublings, minlength=1).tolist()),
+        _timeline(times[times != UNKNOWN], graph.opaque_times),
+    )
+
+
+def _precisions(times: NDArray[np.int32], opaque: bool) -> dict[str, int]:
+    unknown = int((times == UNKNOWN).sum())
+    if opaque:
+        return {"id": len(times) - unknown, "none": unknown}
+    known = precision_of(times)
+    named = {each.name.lower(): int((known == each).sum()) for each in reversed(Precision)}
+    return {**named, "none": unknown}
+
+
+def _timeline(times: NDArray[np.int32], opaque: bool) -> Timeline | None:
+    if not len(times):
+        return None
+    years = times.astype(np.int64) if opaque else times.astype(np.int64) // _YEAR
+    low, high = (int(np.quantile(years, share, method="nearest")) for share in (_TAIL, 1 - _TAIL))
+    width = -(-(high - low + 1) // MOST_BINS)
+    n_bins = -(-(high - low + 1) // width)
+    place = ((years - low) // width).clip(0, n_bins - 1)
+    return Timeline(low, width, tuple(np.bincount(place, minlength=n_bins).tolist()))

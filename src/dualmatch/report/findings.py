@@ -1,0 +1,107 @@
+"""Findings: all that a report is about, gathered from the files of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.evaluate import LinkQuality, link_quality
+from dualmatch.graph.profile import GraphProfile, profile_of
+from dualmatch.grounds import Grounds
+from dualmatch.io.gold import read_gold
+from dualmatch.io.links import method_of, read_links, read_seeds, read_unmatched
+from dualmatch.io.record import RunRecord, read_record
+from dualmatch.io.run_file import run_file_of
+from dualmatch.io.why import companion_of, read_grounds
+
+Link = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What is known of a run.
+
+    Attributes
+    ----------
+    links, confidence, is_seed:
+        The links by name.
+    unmatched:
+        Source entities said to have no match.
+    record:
+        How the run went; None where the file was made without one.
+    grounds:
+        What the links rest on; None where the method keeps nothing.
+    config:
+        The text of the run file; None where there is none.
+    gold:
+        True pairs by name; None where none were given.
+    """
+
+    name: str
+    method: str | None
+    links: Sequence[Link]
+    confidence: NDArray[np.float64]
+    is_seed: NDArray[np.bool_]
+    unmatched: Sequence[str]
+    record: RunRecord | None
+    grounds: Grounds | None
+    config: str | None
+    gold: Collection[Link] | None
+
+    @property
+    def found(self) -> NDArray[np.float64]:
+        """Confidence of the links that were found, not given."""
+        return self.confidence[~self.is_seed]
+
+    @property
+    def graphs(self) -> tuple[GraphProfile, GraphProfile] | None:
+        """Both graphs at a glance, from the record or counted anew."""
+        if self.record is not None:
+            return self.record.graphs
+        return None if self.grounds is None else (profile_of(self.grounds.source), profile_of(self.grounds.target))
+
+    @property
+    def quality(self) -> LinkQuality | None:
+        """The links that were found against gold."""
+        if self.gold is None:
+            return None
+        found = [link for link, seed in zip(self.links, self.is_seed.tolist(), strict=True) if not seed]
+        given = {source for (source, _), seed in zip(self.links, self.is_seed.tolist(), strict=True) if seed}
+        return link_quality(found, self.found, {link for link in self.gold if link[0] not in given}, self.unmatched)
+
+
+def gather(path: Path, gold: Path | None = None, data: Path | None = None, folder: Path | None = None) -> Findings:
+    """Read what lies beside an alignment file.
+
+    Parameters
+    ----------
+    gold, data:
+        A file of true pairs, and the benchmark folder whose ids it uses.
+    folder:
+        Where the input files lie now.
+
+    Raises
+    ------
+    InputError
+        Where a file is missing or is not what it should be.
+    """
+    links, confidence = read_links(path)
+    seeds = read_seeds(path)
+    grounds = read_grounds(path, folder) if companion_of(path).exists() else None
+    run_file = run_file_of(path)
+    return Findings(
+        path.name,
+        method_of(path),
+        links,
+        confidence,
+        np.array([source in seeds for source, _ in links], dtype=bool),
+        read_unmatched(path),
+        read_record(path),
+        grounds,
+        run_file.read_text(encoding="utf-8", errors="replace") if run_file.is_file() else None,
+        None if gold is None else read_gold(gold, links, data),
+    )

@@ -1,0 +1,1 @@
+"""The review page: doubtful pairs side by side, decided one by one."""

@@ -1,0 +1,146 @@
+"""Align again: a new run in the background, with what was decided as seeds and forbidden pairs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from dualmatch.align import align
+from dualmatch.errors import DualMatchError
+from dualmatch.grounds import Grounds, grounds_of
+from dualmatch.io.export import LINK_EXTENSIONS
+from dualmatch.io.outputs import Outputs
+from dualmatch.io.record import Cost, record_of
+from dualmatch.io.run_file import CallOptions, read_run_file, run_file_of
+from dualmatch.io.standing import Standings
+from dualmatch.io.why import ExplainedRun, companion_of
+from dualmatch.memory import peak_mb
+from dualmatch.review.changes import Change, changes_between
+from dualmatch.review.session import Session
+
+logger = logging.getLogger(__name__)
+State = Literal["idle", "running", "done", "failed"]
+Named = tuple[list[tuple[str, str]], list[tuple[str, str | None]]]
+
+
+@dataclass
+class Again:
+    """The run in the background, and what came of the last one.
+
+    Attributes
+    ----------
+    links:
+        Where the new links go; it was free when the review began, and only this review writes there.
+    """
+
+    session: Session
+    links: Path
+    state: State = "idle"
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    words: str = ""
+    changes: list[Change] = field(default_factory=list)
+    before: Grounds | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> bool:
+        """Begin, unless a run is under way already."""
+        with self._lock:
+            if self.state == "running":
+                return False
+            self.state, self.stage, self.done, self.total, self.words = "running", "", 0, 0, ""
+            self._thread = threading.Thread(target=self._run, name="align again", daemon=True)
+            self._thread.start()
+            return True
+
+    def wait(self, seconds: float) -> None:
+        """Until the run has ended."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _progress(self, stage: str, done: int, total: int, _note: str) -> None:
+        self.stage, self.done, self.total = stage, done, total
+
+    def _run(self) -> None:
+        try:
+            self._align()
+        except DualMatchError as error:
+            self.words, self.state = str(error), "failed"
+        except Exception as error:
+            logger.exception("align again")
+            self.words, self.state = f"a fault of dualmatch: {error!r}; please report it", "failed"
+
+    def _align(self) -> None:
+        start = time.perf_counter()
+        session, first = self.session, self.session.first
+        graphs = first.grounds.source, first.grounds.target
+        seeds, forbidden = decided(first.grounds, session.log.standings)
+        alignment = align(
+            *graphs,
+            seeds,
+            forbid=forbidden,
+            literals=first.grounds.literals,
+            progress=self._progress,
+            config=first.config,
+        )
+        cost = Cost((), {**alignment.seconds, "total": time.perf_counter() - start}, peak_mb())
+        call = _call(session.path, session.log.path)
+        Outputs(self.links, explained=True, call=call).write(alignment, None, first.recipe, first.inputs, cost)
+        ids = first.grounds.source_ids, first.grounds.target_ids
+        grounds = replace(grounds_of(alignment), source_ids=ids[0], target_ids=ids[1])
+        before = session.run.grounds
+        self.changes, self.before = changes_between(before, grounds), before
+        session.look_at(ExplainedRun(grounds, first.config, first.recipe, first.inputs))
+        session.warm_up()
+        self.words = (
+            f"{len(grounds.pairs):,} links, {len(before.pairs):,} before; {len(self.changes):,} changed; "
+            f"written to {self.links.name}"
+        )
+        self.state = "done"
+
+
+def decided(grounds: Grounds, now: Standings) -> Named:
+    """Seeds and forbidden pairs by name: those of the first run as far as nothing else was decided, and decisions."""
+    source, target = grounds.source, grounds.target
+    given = [(source.entities[s], target.entities[t]) for s, t in grounds.pairs[grounds.is_seed].tolist()]
+    accepted = [(s, t) for s, t in now.accepted if s in source.entity_rows and t in target.entity_rows]
+    taken = {t for _, t in accepted}
+    standing = [(s, t) for s, t in given if now.of(s).status in ("open", "skipped") and t not in taken]
+    forbidden = [(s, t) for s, t in now.forbidden if s in source.entity_rows and (t is None or t in target.entity_rows)]
+    known = {*accepted, *standing}
+    known_sources = {s for s, _ in known}
+    for s, t in grounds.forbidden.pairs.tolist():
+        pair = source.entities[s], None if t < 0 else target.entities[t]
+        if pair not in known and not (pair[1] is None and pair[0] in known_sources):
+            forbidden.append(pair)
+    return sorted(known), forbidden
+
+
+def free_name(links: Path) -> Path:
+    """Where the links of the new run go: beside the old ones, where nothing lies yet.
+
+    >>> free_name(Path("/nowhere/links.sssom.tsv")).name
+    'links.reviewed.sssom.tsv'
+    """
+    end = next((end for end in LINK_EXTENSIONS if links.name.endswith(end)), "")
+    stem = links.name.removesuffix(end)
+    number = 1
+    while True:
+        path = links.with_name(f"{stem}.reviewed{'' if number == 1 else f'-{number}'}{end}")
+        if not any(each.exists() for each in (path, companion_of(path), run_file_of(path), record_of(path))):
+            return path
+        number += 1
+
+
+def _call(links: Path, decisions: Path) -> CallOptions:
+    """How the first links were written, with the decisions to start from."""
+    run_file = run_file_of(links)
+    call = read_run_file(run_file).call if run_file.exists() else CallOptions()
+    whole = decisions.resolve()
+    return replace(call, seeds=whole if call.seeds is None else call.seeds, forbid=whole, reasons=False)

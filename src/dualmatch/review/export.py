@@ -1,0 +1,82 @@
+"""Decisions out: seeds, forbidden pairs, SSSOM and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Final
+
+import polars as pl
+
+from dualmatch.errors import OutputError
+from dualmatch.io.decisions import DecisionLog
+from dualmatch.io.naming import Naming
+from dualmatch.io.sssom import write_sssom
+
+_BREAKS: Final = frozenset("\t\n\r")
+_FORMULA: Final = ("=", "+", "-", "@")
+
+
+def seeds_tsv(log: DecisionLog, _: Naming) -> bytes:
+    """Accepted pairs, as ``--seeds`` reads them."""
+    return _tsv(log.standings.accepted)
+
+
+def rejected_tsv(log: DecisionLog, _: Naming) -> bytes:
+    """Rejected pairs and entities without a match, as ``--forbid`` reads them."""
+    return _tsv(log.standings.forbidden)
+
+
+def decisions_csv(log: DecisionLog, _: Naming) -> bytes:
+    """All decisions that stand, as they were made; names that a spreadsheet would compute are quoted with an '."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(("number", "at", "verdict", "source", "target"))
+    for row in log.live():
+        writer.writerow((row.id, row.at, row.verdict.value, _plain(row.source), _plain(row.target or "")))
+    return out.getvalue().encode("utf-8-sig")
+
+
+def decisions_sssom(log: DecisionLog, naming: Naming) -> bytes:
+    """Accepted pairs, rejected ones with ``predicate_modifier: Not``, and "no match" as ``sssom:NoTermFound``."""
+    now = log.standings
+    rows: list[tuple[str, str | None, str]] = [(source, target, "") for source, target in now.accepted]
+    rows += [(source, target, "" if target is None else "Not") for source, target in now.forbidden]
+    table = pl.DataFrame(
+        {
+            "source": [row[0] for row in rows],
+            "target": pl.Series([row[1] for row in rows], dtype=pl.String),
+            "confidence": [1.0] * len(rows),
+            "method": [_METHOD] * len(rows),
+            "predicate_modifier": [row[2] for row in rows],
+        }
+    ).sort("source", "target", nulls_last=True)
+    out = io.BytesIO()
+    write_sssom(table, out, naming.covering(name for row in rows for name in row[:2] if name is not None))
+    return out.getvalue()
+
+
+_METHOD: Final = "review"
+EXPORTS: Final[dict[str, tuple[Callable[[DecisionLog, Naming], bytes], str]]] = {
+    "seeds.tsv": (seeds_tsv, "text/tab-separated-values"),
+    "rejected.tsv": (rejected_tsv, "text/tab-separated-values"),
+    "decisions.sssom.tsv": (decisions_sssom, "text/tab-separated-values"),
+    "decisions.csv": (decisions_csv, "text/csv"),
+}
+"""What can be fetched, by name."""
+
+
+def _tsv(pairs: list[tuple[str, str]] | list[tuple[str, str | None]]) -> bytes:
+    for pair in pairs:
+        for name in pair:
+            if name is not None and not _BREAKS.isdisjoint(name):
+                raise OutputError(
+                    f"{name[:60]!r} holds a tab or line break, which a table of pairs cannot; take SSSOM, CSV or the "
+                    "file of decisions itself"
+                )
+    return "".join(f"{source}\t{target or ''}\n" for source, target in pairs).encode()
+
+
+def _plain(name: str) -> str:
+    return f"'{name}" if name.startswith(_FORMULA) else name

@@ -1,0 +1,113 @@
+"""Serving the pages: a port that is free, a token, and the guard before everything."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dualmatch.errors import InputError, MissingExtraError
+from dualmatch.io.decisions import DecisionLog
+from dualmatch.io.run_file import CallOptions, read_run_file, run_file_of
+from dualmatch.io.why import read_run
+from dualmatch.review.again import Again, free_name
+from dualmatch.review.safety import Guard
+from dualmatch.review.session import Session
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the pages are to be served."""
+
+    host: str = LOOPBACK
+    port: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            address = ipaddress.ip_address(self.host)
+        except ValueError:
+            raise InputError(f"--host {self.host}: is no address; give one such as {LOOPBACK}") from None
+        if address.is_unspecified:
+            raise InputError(f"--host {self.host}: stands for every address; give the one that browsers will ask for")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return ipaddress.ip_address(self.host).is_loopback
+
+    def bound(self) -> socket.socket:
+        """A socket at this place."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        taken = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind((self.host, self.port))
+            taken.listen(128)  # whoever opens the address before the server runs waits for it
+        except OSError as error:
+            taken.close()
+            raise InputError(f"{self.host}:{self.port}: cannot be served ({error.strerror}); choose another") from None
+        return taken
+
+
+def open_session(links: Path, decisions: Path | None = None, folder: Path | None = None) -> Session:
+    """Read a run and open its decisions: ``LINKS.decisions.db`` where no other file is given."""
+    run = read_run(links, folder)
+    path = links.with_name(f"{links.name}.decisions.db") if decisions is None else decisions
+    return Session(links, run, DecisionLog.open(path))
+
+
+class Serving:
+    """The pages of a session at a place.
+
+    Attributes
+    ----------
+    address:
+        What to open: it holds the token.
+    """
+
+    def __init__(self, session: Session, place: Place) -> None:
+        try:
+            import uvicorn
+
+            from dualmatch.review.app import review_app
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                f"the review page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"
+            ) from None
+        run_file = run_file_of(session.path)
+        naming = (read_run_file(run_file).call if run_file.exists() else CallOptions()).naming
+        self.session = session
+        self.again = Again(session, free_name(session.path))
+        self._bound = place.bound()
+        port = self._bound.getsockname()[1]
+        shown = f"[{place.host}]:{port}" if ":" in place.host else f"{place.host}:{port}"
+        hosts = {shown, *((f"localhost:{port}",) if place.is_loopback else ())}
+        token = secrets.token_urlsafe(32)
+        self.address = f"http://{shown}/?token={token}"
+        settings = uvicorn.Config(
+            Guard(review_app(session, self.again, naming), token, hosts, f"dualmatch_{port}"),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            lifespan="off",
+            timeout_graceful_shutdown=2,
+        )
+        self._server = uvicorn.Server(settings)
+
+    def run(self) -> None:
+        """Serve until stopped or interrupted."""
+        threading.Thread(target=self.session.warm_up, name="warm up", daemon=True).start()
+        with self._bound, suppress(KeyboardInterrupt):
+            self._server.run(sockets=[self._bound])
+
+    def stop(self) -> None:
+        """Have `run` return."""
+        self._server.should_exit = True

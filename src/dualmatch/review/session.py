@@ -1,0 +1,132 @@
+"""A review under way: the run that is looked at, what was decided, and what to look at next."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.io.decisions import DecisionLog
+from dualmatch.io.standing import Standings, Status
+from dualmatch.io.why import ExplainedRun
+from dualmatch.review.pair import PairView, pair_view
+from dualmatch.review.queue import queue_of
+
+Rows = NDArray[np.int64]
+STATUSES: Final[tuple[Status, ...]] = ("open", "accepted", "rejected", "no match", "skipped")
+CONFIDENCES: Final = {
+    "all": "any confidence",
+    "high": "0.9 and above",
+    "middling": "0.5 to 0.9",
+    "low": "below 0.5",
+    "none": "no match",
+}
+_LONGEST_SEARCH: Final = 200
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which entities of the queue are wanted; every field is one of a few words, or a text to search for."""
+
+    q: str = ""
+    confidence: str = "all"
+    relation: str = ""
+    status: str = "open"
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Filter:
+        """From what a page was asked with; what it cannot be is passed over."""
+        confidence, status = query.get("confidence", "all"), query.get("status", "open")
+        return cls(
+            query.get("q", "")[:_LONGEST_SEARCH].strip(),
+            confidence if confidence in CONFIDENCES else "all",
+            query.get("relation", "")[:_LONGEST_SEARCH],
+            status if status in (*STATUSES, "all") else "open",
+        )
+
+    @property
+    def query(self) -> str:
+        """For an address."""
+        default = Filter()
+        names = ("q", "confidence", "relation", "status")
+        return urlencode({name: getattr(self, name) for name in names if getattr(self, name) != getattr(default, name)})
+
+
+class Session:
+    """One review; pages of several tabs ask it at the same time."""
+
+    def __init__(self, path: Path, run: ExplainedRun, log: DecisionLog) -> None:
+        self.path, self.first, self.log = path, run, log
+        self._looking = threading.Lock()
+        self.look_at(run)
+
+    def look_at(self, run: ExplainedRun) -> None:
+        """Go on with another run over the same graphs."""
+        self.run, self.queue = run, queue_of(run.grounds)
+        self._rank = np.empty(len(self.queue.order), dtype=np.int64)
+        self._rank[self.queue.order] = np.arange(len(self._rank))
+
+    def warm_up(self) -> None:
+        """Do beforehand what the first pair would wait for."""
+        with self._looking:
+            _ = self.run.grounds.scoring
+        _ = self.queue.search("")
+
+    def view(self, source: int, target: int | None) -> PairView:
+        """A pair as it is shown; the tokens behind it are built once."""
+        with self._looking:
+            return pair_view(self.run.grounds, source, target)
+
+    def statuses(self, standings: Standings) -> NDArray[np.int8]:
+        """(n_source,) places in `STATUSES`."""
+        status = np.zeros(len(self.queue.proposed), dtype=np.int8)
+        rows = self.run.grounds.source.entity_rows
+        for name, standing in standings.decided.items():
+            if name in rows:
+                status[rows[name]] = STATUSES.index(standing.status)
+        return status
+
+    def rows(self, wanted: Filter) -> Rows:
+        """Source rows that a filter lets through, in the order of the queue."""
+        queue = self.queue
+        kept = np.ones(len(queue.proposed), dtype=bool)
+        if wanted.status != "all":
+            kept &= self.statuses(self.log.standings) == STATUSES.index(wanted.status)
+        if wanted.confidence == "none":
+            kept &= ~queue.matched
+        elif wanted.confidence != "all":
+            low, high = {"high": (0.9, 2.0), "middling": (0.5, 0.9), "low": (-1.0, 0.5)}[wanted.confidence]
+            kept &= queue.matched & (queue.probability >= low) & (queue.probability < high)
+        if wanted.relation:
+            relations = queue.grounds.source.relations
+            found = relations.index(wanted.relation) if wanted.relation in relations else None
+            kept &= queue.with_relation(found) if found is not None else False
+        if wanted.q:
+            kept &= queue.search(wanted.q)
+        return queue.order[kept[queue.order]]
+
+    def after(self, source: int, wanted: Filter) -> int | None:
+        """The next entity to look at; past the end, the first again; None where nothing is left."""
+        rows = self.rows(wanted)
+        rows = rows[rows != source]
+        later = rows[self._rank[rows] > self._rank[source]]
+        return int(later[0]) if len(later) else int(rows[0]) if len(rows) else None
+
+    @property
+    def decided(self) -> int:
+        """How many entities something was decided about."""
+        rows = self.run.grounds.source.entity_rows
+        return sum(name in rows for name in self.log.standings.decided)
+
+    @property
+    def common_relations(self) -> list[str]:
+        """Relations of the source, the commonest first."""
+        graph = self.run.grounds.source
+        count = np.bincount(graph.relation, minlength=graph.n_relations)
+        return [graph.relations[row] for row in np.argsort(-count, kind="stable")[:200].tolist()]

@@ -1,0 +1,69 @@
+"use strict";
+// Keys press what the page shows anyway; without this script everything still works by hand.
+
+const editable = (element) => element.matches("input, select, textarea, [contenteditable]");
+
+function press(key) {
+  const dialog = document.getElementById("keys");
+  if (key === "?") {
+    dialog.showModal();
+    return true;
+  }
+  for (const element of document.querySelectorAll("[data-key]")) {
+    if (element.dataset.key !== key || element.disabled) continue;
+    if (editable(element)) {
+      element.focus();
+      element.select();
+    } else {
+      element.click();
+    }
+    return true;
+  }
+  return false;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+  if (document.getElementById("keys").open) return;
+  if (editable(event.target)) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
+  if (press(event.key)) event.preventDefault();
+});
+
+document.getElementById("show-keys").addEventListener("click", () => document.getElementById("keys").showModal());
+
+// A form is sent once, however often it is pressed.
+document.addEventListener("submit", (event) => {
+  if (event.target.dataset.sent) event.preventDefault();
+  if (event.target.method === "post") event.target.dataset.sent = "yes";
+});
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload(); // decisions may have been made since
+});
+
+document.getElementById("pair")?.focus({ preventScroll: true });
+document.getElementById("first-found")?.focus();
+
+async function follow(status) {
+  const answer = await fetch("/again/state", { credentials: "same-origin" });
+  if (!answer.ok) throw new Error(String(answer.status));
+  const now = await answer.json();
+  status.textContent = now.words;
+  const bar = document.getElementById("again-progress");
+  if (bar && now.total) {
+    bar.max = now.total;
+    bar.value = now.done;
+  }
+  if (now.state === "running") setTimeout(() => keepFollowing(status), 300);
+  else location.reload();
+}
+
+function keepFollowing(status) {
+  follow(status).catch(() => { status.textContent = "The page cannot reach dualmatch; is it still running?"; });
+}
+
+const running = document.querySelector("#again[data-state=running]");
+if (running) keepFollowing(running);

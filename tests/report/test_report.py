@@ -1,0 +1,250 @@
+"""`dualmatch report`: one page with all that is known of a run, whatever the names in it are."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from html_check import Page
+
+from conftest import refused
+from dualmatch import TemporalGraph, align
+from dualmatch.cli.main import main
+from dualmatch.config import Config
+from dualmatch.graph.profile import profile_of
+from dualmatch.io.record import Cost, RunRecord, read_record, record_of, write_record
+from dualmatch.report.findings import Findings, gather
+from dualmatch.report.page import report_page
+
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>",
+    "javascript:alert(1)",
+    "\u202eevil",
+    "x" * 100_000,
+    "</style></title><script>alert(2)</script>",
+    '" onmouseover="alert(3)',
+)
+
+
+@pytest.fixture(scope="module")
+def run(small_world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the links of the small world, made from seeds, and all true pairs."""
+    here = tmp_path_factory.mktemp("run")
+    main(["align", str(small_world), "-o", str(here / "links.tsv"), "--seeds", str(small_world / "sup_pairs"), "-q"])
+    gold = (small_world / "sup_pairs").read_text() + (small_world / "ref_pairs").read_text()
+    (here / "gold").write_text(gold)
+    return here
+
+
+def page_of(path: Path, *arguments: object) -> Page:
+    out = path.with_name("page.html")
+    main(["report", str(path), "-o", str(out), "-q", "--force", *map(str, arguments)])
+    page = Page(out.read_text())
+    assert page.unbalanced == []
+    assert page.open == []
+    return page
+
+
+def titles(page: Page) -> list[str]:
+    return [attributes["id"] or "" for tag, attributes in page.tags if tag == "section"]
+
+
+def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: Path) -> None:
+    page = page_of(run / "links.tsv", "--gold", run / "gold", "--data", small_world)
+    assert titles(page) == [
+        "what-went-in",
+        "what-came-out",
+        "against-gold",
+        "convergence-by-round",
+        "relations-that-say-the-same",
+        "examples-with-reasons",
+        "cost-command-and-options",
+    ]
+    assert page.count("script") == 0
+    wanted = [value for _, each in page.tags for name, value in each.items() if name in ("src", "href", "action")]
+    assert all((value or "").startswith("#") for value in wanted)
+    style = (run / "page.html").read_text()
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "prefers-color-scheme: dark" in style
+    assert "@media print" in style
+    for words in (
+        "When the facts of the source begin",
+        "How exactly times are known",
+        "Facts an entity of the target has",
+        "Links by confidence",
+        "Estimated precision at each threshold",
+        "Calibration: share of right links",
+        "Wrong links by cause",
+        "True pairs that were not found",
+        "High confidence",
+        "Middling confidence",
+        "Low confidence",
+        "highest memory",
+        'method = "evidence"',
+        f"dualmatch align {small_world} -o {run / 'links.tsv'}",
+    ):
+        assert words in page.text, words
+
+
+def test_the_figures_are_those_of_evaluate(run: Path, small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = gather(run / "links.tsv", run / "gold", small_world)
+    assert found.quality is not None
+    seeds = {source for (source, _), seed in zip(found.links, found.is_seed, strict=True) if seed}
+    assert len(seeds) == len((small_world / "sup_pairs").read_text().splitlines())
+    true = set(found.gold or ())
+    free = [link for link in found.links if link[0] not in seeds]
+    assert found.quality.abstention.precision == sum(link in true for link in free) / len(free)
+    page = page_of(run / "links.tsv", "--gold", run / "gold", "--data", small_world)
+    assert f"{100 * found.quality.abstention.precision:.1f} %" in page.text
+    wrong = [link for link in free if link not in true]
+    missed = [link for link in true if link not in set(found.links)]
+    assert f"Wrong links by cause ({len(wrong)})" in page.text
+    assert f"True pairs that were not found ({len(missed)})" in page.text
+
+
+def test_every_wrong_link_stands_under_one_cause(run: Path) -> None:
+    found = gather(run / "links.tsv")
+    shifted = [link[1] for link in found.links]
+    gold = [(source, target) for (source, _), target in zip(found.links, shifted[1:] + shifted[:1], strict=True)]
+    text = Page(report_page(_with(found, gold=gold[5:]))).text
+    wrong = int(re.search(r"Wrong links by cause \((\d+)\)", text)[1])  # type: ignore[index]
+    causes = ("no true partner", "in no fact", "were every other pair known", "not aligned", "an aligned neighbour")
+    head = text.split("True pairs that were not found")[0]
+    counts = [int(n) for cause in causes for n in re.findall(rf"{cause}: (\d+)", head)]
+    assert sum(counts) == wrong == int((~found.is_seed).sum())
+
+
+def _with(findings: Findings, **changes: object) -> Findings:
+    fields = ("name", "method", "links", "confidence", "is_seed", "unmatched", "record", "grounds", "config", "gold")
+    return Findings(**{**{name: getattr(findings, name) for name in fields}, **changes})  # type: ignore[arg-type]
+
+
+def test_hostile_names_do_nothing(tmp_path: Path) -> None:
+    names = [*HOSTILE, *(f"plain {n}" for n in range(6))]
+    facts = [(names[n], f"<b>{n % 3}", names[(n * 5 + 1) % 12], f"19{10 + n}") for n in range(12)]
+    graph = TemporalGraph.from_facts(facts, "<script>alert(4)</script>")
+    alignment = align(graph, graph)
+    confidence = alignment.confidence
+    record = RunRecord.of(alignment, Cost(("dualmatch", "align", HOSTILE[0]), {"total": 1.0}, 10.0))
+    write_record(record, record_of(tmp_path / "links.tsv"))
+    from dualmatch.grounds import grounds_of
+
+    links = [(s, t) for s, t, _ in alignment.links()]
+    found = Findings(
+        HOSTILE[0],
+        "evidence",
+        links,
+        confidence,
+        alignment.is_seed,
+        (),
+        read_record(tmp_path / "links.tsv"),
+        grounds_of(alignment),
+        "</pre><script>alert(5)</script>",
+        [(HOSTILE[0], HOSTILE[1])],
+    )
+    text = report_page(found)
+    page = Page(text)
+    assert page.unbalanced == []
+    assert page.count("script") == page.count("img") == 0
+    assert all(not name.startswith("on") for _, each in page.tags for name in each)
+    assert "\u202e" not in text
+    assert "javascript:" not in " ".join(value or "" for _, each in page.tags for value in each.values())
+    assert len(text) < 500_000
+
+
+def test_alpha_against_d_and_methods_without_evidence(small_world: Path, tmp_path: Path) -> None:
+    links = tmp_path / "links.tsv"
+    main(["align", str(small_world), "-o", str(links), "--method", "temporal", "-q"])
+    page = page_of(links, "--gold", small_world / "ref_pairs")
+    assert "Method temporal has no rounds." in page.text
+    assert "Method temporal keeps no evidence" in page.text
+    assert "good for ordering only" in page.text
+    assert "another is its true partner" in page.text or "it has no true partner" in page.text
+    record = read_record(links)
+    assert record is not None
+    data = json.loads(record_of(links).read_text())
+    data["distances"] = {"0.0": 30.5, "0.25": 20.0, "2.0": 25.0}
+    record_of(links).write_text(json.dumps(data))
+    page = page_of(links)
+    assert "D of every α tried" in page.text
+    assert "were taken: 0.25." in page.text
+    data["distances"] = {"0.0, 0.1": 3.0, "0.1, 0.1": 2.0}
+    record_of(links).write_text(json.dumps(data))
+    assert "D of the weights tried" in page_of(links).text
+
+
+def test_links_without_their_companions_still_make_a_page(run: Path, tmp_path: Path) -> None:
+    shutil.copy(run / "links.tsv", tmp_path)
+    page = page_of(tmp_path / "links.tsv")
+    assert "There is no record of this run" in page.text
+    assert "Nothing is kept of the graphs" in page.text
+    (tmp_path / "three.tsv").write_text("source\ttarget\tconfidence\na\tb\t0.5\n")
+    assert "No evidence is kept" in page_of(tmp_path / "three.tsv").text
+    (tmp_path / "none.tsv").write_text("source\ttarget\tconfidence\na\t\t0.5\n")
+    assert "No link was found" in page_of(tmp_path / "none.tsv").text
+
+
+def test_the_record_comes_back_as_it_was(tmp_path: Path) -> None:
+    graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")])
+    record = RunRecord.of(align(graph, graph), Cost(("dualmatch", "align"), {"total": 1.5}, 20.0))
+    write_record(record, record_of(tmp_path / "links.tsv"))
+    assert read_record(tmp_path / "links.tsv") == record
+    assert record.rounds is not None
+    assert record.graphs[0] == profile_of(graph)
+    assert record.config["method"] == Config().method
+    assert read_record(tmp_path / "other.tsv") is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 9}', '{"format": 1, "graphs": [1, 2]}', "\xff"])
+def test_what_is_no_record_is_told(run: Path, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(run / "links.tsv", tmp_path)
+    record_of(tmp_path / "links.tsv").write_bytes(text.encode("latin-1"))
+    said = refused(["report", str(tmp_path / "links.tsv"), "-o", str(tmp_path / "r.html")], capsys, tmp_path)
+    assert "links.tsv.run.json: cannot be read as the record of a run" in said
+    assert "align again" in said
+
+
+def test_what_cannot_be_reported_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = str(run / "links.tsv")
+    (tmp_path / "there.html").write_text("mine")
+    for arguments, words in (
+        ([str(tmp_path / "none.tsv"), "-o", str(tmp_path / "r.html")], "no such file"),
+        ([links, "-o", str(tmp_path / "there.html")], "exists already"),
+        ([links, "-o", links, "--force"], "is read or written by this very run"),
+        ([links, "-o", str(record_of(run / "links.tsv")), "--force"], "is read or written by this very run"),
+        ([links, "-o", str(tmp_path / "r.html"), "--gold", str(tmp_path / "no")], "no such file"),
+        ([links, "-o", str(tmp_path / "r.html"), "--folder", str(tmp_path)], "is gone"),
+    ):
+        assert words in refused(["report", *arguments], capsys, tmp_path)
+
+
+def test_profiles_count_what_is_there() -> None:
+    facts = [("a", "r", "b", "1900"), ("a", "r", "c", "1900-05"), ("a", "q", "b", "1999-12-31"), ("c", "q", "a")]
+    profile = profile_of(TemporalGraph.from_facts(facts))
+    assert dict(profile.precision) == {"day": 1, "month": 1, "year": 1, "none": 1}
+    assert profile.degrees == (0, 0, 2, 1)
+    assert profile.timeline is not None
+    assert sum(profile.timeline.counts) == 3
+    assert (profile.timeline.first, len(profile.timeline.counts)) == (1900, 50)
+    bare = profile_of(TemporalGraph.from_facts([("a", "r", "b")]))
+    assert bare.timeline is None
+    opaque = TemporalGraph(
+        np.zeros(4, np.int32),
+        np.zeros(4, np.int32),
+        np.ones(4, np.int32),
+        np.arange(4, dtype=np.int32),
+        np.arange(4, dtype=np.int32),
+        ("a", "b", "alone"),
+        ("r",),
+        opaque_times=True,
+    )
+    profile = profile_of(opaque)
+    assert dict(profile.precision) == {"id": 4, "none": 0}
+    assert profile.timeline is not None
+    assert profile.timeline.counts == (1, 1, 1, 1)
+    assert profile.degrees[0] == 1

@@ -1,0 +1,197 @@
+"""The pages as a browser without scripts sees them: every decision is a form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import refused
+from dualmatch.cli.main import main
+from dualmatch.io.decisions import DecisionLog, read_decisions
+from dualmatch.io.links import read_links
+from dualmatch.review.serve import Serving
+from reviewing import Client
+
+
+def first_pair(client: Client) -> int:
+    return int(re.findall(r'href="/pair/(\d+)\?', client.ask("/").text)[0])
+
+
+def decide(client: Client, verdict: str, source: int, **more: object) -> str:
+    page = client.ask(f"/pair/{source}").text
+    target = re.search(r'name="target" value="(\d+)"', page)
+    fields = {"verdict": verdict, "source": source, "seen": re.findall(r'name="seen" value="(\d+)"', page)[-1]}
+    if target is not None and verdict in ("accept", "reject"):
+        fields["target"] = target[1]
+    answer = client.post("/decide", **{**fields, **more})
+    assert answer.status == 303, answer.text
+    return answer.headers["location"]
+
+
+def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, serving: Serving) -> None:
+    order = serving.session.queue.order.tolist()
+    names = serving.session.run.grounds.source.entities
+    assert first_pair(client) == order[0]
+    for place, verdict in enumerate(("accept", "reject", "none", "skip")):
+        assert decide(client, verdict, order[place]) == f"/pair/{order[place + 1]}"
+    rows = serving.session.log.live()
+    assert [(row.verdict, row.source) for row in rows] == [
+        (verdict, names[order[place]]) for place, verdict in enumerate(("accept", "reject", "none", "skip"))
+    ]
+    assert "4 of 150 decided" in client.ask("/").text
+    answer = client.post("/undo", seen=rows[-1].id)
+    assert answer.headers["location"] == f"/pair/{order[3]}"
+    assert "3 of 150 decided" in client.ask("/").text
+    assert client.post("/undo", seen=rows[-1].id).status == 409
+
+
+def test_the_other_tab_is_told(client: Client, serving: Serving) -> None:
+    source = first_pair(client)
+    decide(client, "skip", source)
+    answer = client.post("/decide", verdict="none", source=source, seen=0)
+    assert answer.status == 409
+    assert "was decided elsewhere in the meantime" in answer.text
+    assert len(serving.session.log.live()) == 1
+
+
+def test_a_target_is_given_once(client: Client, serving: Serving) -> None:
+    one, other = serving.session.queue.order[:2].tolist()
+    decide(client, "accept", one, target=7)
+    answer = client.post("/decide", verdict="accept", source=other, target=7, seen=0)
+    assert answer.status == 409
+    assert "was accepted for" in answer.text
+    assert "It was accepted for" in client.ask(f"/pair/{other}?show=7").text
+
+
+def test_pick_another_finds_by_name(client: Client, serving: Serving) -> None:
+    source = first_pair(client)
+    name = serving.session.run.grounds.target.entities[5]
+    page = client.ask(f"/pair/{source}?find={name.upper()}").text
+    assert 'show=5" id="first-found"' in page.replace("&amp;", "&")
+    assert "No entity of the target" in client.ask(f"/pair/{source}?find=nobody").text
+    decide(client, "accept", source, target=5)
+    assert serving.session.log.standings.holder == {name: serving.session.run.grounds.source.entities[source]}
+
+
+def test_exports_are_what_align_and_others_read(client: Client, serving: Serving, tmp_path: Path) -> None:
+    order = serving.session.queue.order.tolist()
+    for place, verdict in enumerate(("accept", "reject", "none", "skip")):
+        decide(client, verdict, order[place])
+    now = serving.session.log.standings
+    assert client.ask("/export/seeds.tsv").text == "".join(f"{s}\t{t}\n" for s, t in now.accepted)
+    rejected = client.ask("/export/rejected.tsv").text
+    assert sorted(rejected.splitlines()) == sorted(f"{s}\t{t or ''}" for s, t in now.forbidden)
+    sssom = client.ask("/export/decisions.sssom.tsv")
+    assert sssom.headers["content-disposition"] == 'attachment; filename="decisions.sssom.tsv"'
+    table = [line for line in sssom.text.splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(table, delimiter="\t"))
+    assert [row["predicate_modifier"] for row in rows].count("Not") == 1
+    assert {row["mapping_justification"] for row in rows} == {"semapv:ManualMappingCuration"}
+    assert [row["object_id"] for row in rows].count("sssom:NoTermFound") == 1
+    (tmp_path / "d.sssom.tsv").write_bytes(sssom.body)
+    assert read_links(tmp_path / "d.sssom.tsv")[0] == now.accepted
+    listed = list(csv.DictReader(io.StringIO(client.ask("/export/decisions.csv").body.decode("utf-8-sig"))))
+    assert [row["verdict"] for row in listed] == ["accept", "reject", "none", "skip"]
+    (tmp_path / "seeds.tsv").write_bytes(client.ask("/export/seeds.tsv").body)
+    (tmp_path / "rejected.tsv").write_bytes(rejected.encode())
+    world = serving.session.run.recipe.paths[0]
+    call = ["align", str(world), "-o", str(tmp_path / "again.tsv"), "-q", "--seeds", str(tmp_path / "seeds.tsv")]
+    main([*call, "--forbid", str(tmp_path / "rejected.tsv")])
+    links = set(read_links(tmp_path / "again.tsv")[0])
+    assert set(now.accepted) <= links
+    assert links.isdisjoint(now.forbidden)
+
+
+def test_align_again_uses_the_decisions_and_tells_what_changed(
+    client: Client, serving: Serving, doubtful: Path
+) -> None:
+    gold = dict(line.split("\t") for line in (doubtful / "gold.tsv").read_text().splitlines())
+    session = serving.session
+    names, targets = session.run.grounds.source.entities, session.run.grounds.target.entity_rows
+    before = {tuple(pair) for pair in session.run.grounds.pairs.tolist()}
+    for row in session.queue.order[:25].tolist():
+        if names[row] in gold:
+            decide(client, "accept", row, target=targets[gold[names[row]]])
+        else:
+            decide(client, "none", row)
+    assert "No run yet." in client.ask("/again").text
+    assert client.post("/again").headers["location"] == "/again"
+    serving.again.wait(60)
+    assert serving.again.state == "done", serving.again.words
+    page = client.ask("/again").text
+    assert "you decided" in page
+    after = {tuple(pair) for pair in session.run.grounds.pairs.tolist()}
+    changed = {s for s, _ in before ^ after}
+    assert {change.source for change in serving.again.changes} == changed
+    written = session.path.with_name("links.reviewed.tsv")
+    pairs = set(read_links(written)[0])
+    standings = session.log.standings
+    assert set(standings.accepted) <= pairs
+    assert pairs.isdisjoint(standings.forbidden)
+    assert session.path.read_bytes() == (doubtful / "links.tsv").read_bytes()
+    main(["report", str(written), "-o", str(written.with_suffix(".html")), "-q"])
+
+
+def test_a_run_that_fails_says_so(client: Client, serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dualmatch.errors import InputError
+
+    def fail(*_: object, **__: object) -> None:
+        raise InputError("the <graphs> are gone")
+
+    monkeypatch.setattr("dualmatch.review.again.align", fail)
+    client.post("/again")
+    serving.again.wait(60)
+    assert "It failed: the &lt;graphs&gt; are gone" in client.ask("/again").text
+    assert client.ask("/again/state").text.startswith('{"state":"failed"')
+
+
+def test_what_was_answered_survives_a_kill(links: Path) -> None:
+    command = [sys.executable, "-m", "dualmatch", "review", str(links), "--no-open", "-q", "--port", "0"]
+    with subprocess.Popen(command[:-3], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        client = Client(process.stdout.readline().split()[-1])
+        for source in range(5):
+            assert client.post("/decide", verdict="none", source=source, seen=0).status == 303
+        os.kill(process.pid, signal.SIGKILL)
+    assert len(read_decisions(links.with_name("links.tsv.decisions.db")).forbidden) == 5
+
+
+def test_ctrl_c_ends_it_well(links: Path) -> None:
+    command = [sys.executable, "-m", "dualmatch", "review", str(links), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        client = Client(process.stdout.readline().split()[-1])
+        assert client.ask("/").status == 200
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in said
+
+
+def test_what_cannot_be_reviewed_is_told(
+    links: Path, small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporal = tmp_path / "temporal.tsv"
+    main(["align", str(small_world), "-o", str(temporal), "--method", "temporal", "-q"])
+    (tmp_path / "text.db").write_text("mine")
+    for arguments, words in (
+        ([tmp_path / "none.tsv"], "no such file"),
+        ([temporal], "method temporal keeps no evidence"),
+        ([links, "--decisions", tmp_path / "text.db"], "text.db: is no file of decisions"),
+        ([links, "--decisions", tmp_path / "no" / "such.db"], "cannot be used as a file of decisions"),
+        ([links, "--host", "0.0.0.0"], "stands for every address"),
+        ([links, "--port", "99999"], "--port"),
+    ):
+        assert words in refused(["review", *map(str, arguments)], capsys, tmp_path)
+    DecisionLog.open(links.with_name("links.tsv.decisions.db")).close()
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    said = refused(["review", str(links)], capsys, tmp_path)
+    assert "the review page needs uvicorn, which is not installed; run: pip install 'dualmatch[review]'" in said

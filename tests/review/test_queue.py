@@ -1,0 +1,206 @@
+"""The queue and what a pair shows: planted cases whose answer is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+from conftest import lives
+from dualmatch import TemporalGraph, align
+from dualmatch.grounds import Grounds, grounds_of
+from dualmatch.io.decisions import DecisionLog, Verdict
+from dualmatch.io.why import read_run
+from dualmatch.review.again import decided, free_name
+from dualmatch.review.changes import changes_between
+from dualmatch.review.pair import MOST_FACTS, candidates_of, pair_view
+from dualmatch.review.queue import queue_of
+from dualmatch.review.session import Filter, Session
+from dualmatch.review.timeline import timeline
+
+
+def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float], **more: object) -> Grounds:
+    """A graph against itself, each entity its own only candidate, as likely as told; above one half it is linked."""
+    graph = TemporalGraph.from_facts(facts)
+    sure = np.array([probability[name] for name in graph.entities])
+    linked = np.flatnonzero(sure > 0.5)
+    return Grounds(
+        graph,
+        graph,
+        None,
+        sp.csr_array(np.diag(sure)),
+        np.stack([linked, linked], axis=1),
+        sure[linked],
+        np.zeros(len(linked), dtype=bool),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def first_of(grounds: Grounds) -> list[str]:
+    return [grounds.source.entities[row] for row in queue_of(grounds).order.tolist()]
+
+
+def test_the_doubtful_come_before_the_sure() -> None:
+    facts = [(f"hub {name}", "knows", f"friend {n} of {name}") for name in ("sure", "doubtful") for n in range(4)]
+    chance = {name: 0.6 for fact in facts for name in fact[::2]}
+    order = first_of(grounds_with(facts, {**chance, "hub sure": 0.999, "hub doubtful": 0.55}))
+    assert order.index("hub doubtful") < order.index("hub sure")
+    assert order.index("friend 0 of doubtful") < order.index("friend 0 of sure")  # it waits for a doubtful hub
+
+
+def test_the_influential_come_before_the_lonely() -> None:
+    facts = [("hub", f"r{n}", f"open {n}") for n in range(5)] + [("end", "r0", "settled")]
+    chance = {"hub": 0.6, "end": 0.6, "settled": 0.999, **{f"open {n}": 0.6 for n in range(5)}}
+    order = first_of(grounds_with(facts, chance))
+    assert order[0] == "hub"
+    assert order.index("end") > order.index("open 0")
+
+
+def test_an_open_entity_of_many_kinds_of_facts_comes_before_one_of_many_facts_of_a_kind() -> None:
+    """One of many facts of a kind hardly tells a neighbour apart."""
+    facts = [("varied", f"r{n}", f"a{n}") for n in range(4)] + [("many", "r0", f"b{n}") for n in range(4)]
+    chance = {name: 0.6 for fact in facts for name in fact[::2]}
+    order = first_of(grounds_with(facts, chance))
+    assert order.index("varied") < order.index("many")
+
+
+def test_what_is_certain_comes_last() -> None:
+    source, target = lives()
+    grounds = grounds_of(align(source, target, [("Ada", "Q1")], forbid=[("Loner", None)]))
+    queue = queue_of(grounds)
+    certain = [source.entity_rows[name] for name in ("Ada", "Loner")]
+    assert (queue.teaches[certain] == 0).all()
+    assert queue.proposed[source.entity_rows["Ada"]] == target.entity_rows["Q1"]
+    assert queue.proposed[source.entity_rows["Nobody"]] == -1
+
+
+def test_search_by_name_id_and_partner() -> None:
+    grounds = replace(grounds_of(align(*lives())), source_ids=np.arange(100, 100 + lives()[0].n_entities))
+    queue = queue_of(grounds)
+    names = grounds.source.entities
+
+    def found(text: str) -> set[str]:
+        return {names[row] for row in np.flatnonzero(queue.search(text)).tolist()}
+
+    assert found("ADA") == {"Ada"}
+    assert found("Q2") == {"Charles"}
+    assert found("103") == {names[3]}
+    assert found("nobody at all") == set()
+    targets = [grounds.target.entities[row] for row in queue.targets("q1", 5)]
+    assert targets[:2] == ["Q1", "Q10"]
+
+
+def test_a_pair_shows_what_matches_what() -> None:
+    source, target = lives()
+    grounds = grounds_of(align(source, target))
+    view = pair_view(grounds, source.entity_rows["Ada"], target.entity_rows["Q1"])
+    matching = {fact.match: (fact.fact.relation, fact.fact.other) for fact in view.left if fact.match}
+    there = {fact.match: (fact.fact.relation, fact.fact.other) for fact in view.right if fact.match}
+    assert set(matching) == set(there) == {1, 2}
+    assert {(matching[n], there[n]) for n in (1, 2)} == {
+        (("met", "Charles"), ("P1", "Q2")),
+        (("lived in", "London"), ("P2", "Q3")),
+    }
+    assert sum(reason.weight for reason in view.reasons) == pytest.approx(view.similarity)
+    assert view.span == (1833.0, 1853.0)
+    drawn = timeline(view)
+    assert drawn is not None
+    assert drawn.count('class="join"') == 2
+    assert drawn.count("<rect") == 4
+    assert "style=" not in drawn
+
+
+def test_an_entity_alone_and_one_without_times() -> None:
+    source, target = lives()
+    grounds = grounds_of(align(source, target))
+    alone = pair_view(grounds, source.entity_rows["Nobody"], None)
+    assert (alone.left, alone.right, alone.similarity, timeline(alone)) == ((), (), 0.0, None)
+    loner = pair_view(grounds, source.entity_rows["Loner"], target.entity_rows["Q1"])
+    assert [fact.match for fact in loner.left] == [None]
+    assert candidates_of(grounds, source.entity_rows["Nobody"]) == []
+    twin = candidates_of(grounds, source.entity_rows["Twin"])
+    assert {"Q8", "Q10"} <= {line.name for line in twin}
+    assert [line.probability for line in twin] == sorted((line.probability for line in twin), reverse=True)
+
+
+def test_hubs_are_cut_short() -> None:
+    facts = [("hub", "knows", f"friend {n}", f"{1000 + n}") for n in range(200)]
+    graph = TemporalGraph.from_facts(facts)
+    view = pair_view(grounds_of(align(graph, graph)), 0, 0)
+    assert len(view.left) == MOST_FACTS
+    assert view.more_left == 200 - MOST_FACTS
+    assert view.more_reasons > 0
+    assert sum(reason.weight for reason in view.reasons) + view.rest == pytest.approx(view.similarity)
+
+
+def test_filters_and_what_comes_next(links: Path) -> None:
+    session = Session(links, read_run(links), DecisionLog.open(links.with_name("d.db")))
+    queue, names = session.queue, session.run.grounds.source.entities
+    every = session.rows(Filter())
+    assert len(every) == len(names)
+    assert np.array_equal(every, queue.order)
+    kinds = [session.rows(Filter(confidence=kind)) for kind in ("high", "middling", "low", "none")]
+    assert sorted(np.concatenate(kinds).tolist()) == sorted(every.tolist())
+    assert set(kinds[3].tolist()) == set(np.flatnonzero(~queue.matched).tolist())
+    relation = session.common_relations[0]
+    graph = session.run.grounds.source
+    has = {row for row in range(len(names)) if _has(graph, row, relation)}
+    assert set(session.rows(Filter(relation=relation)).tolist()) == has
+    assert len(session.rows(Filter(relation="no such"))) == 0
+    first, second = every[:2].tolist()
+    assert session.after(first, Filter()) == second
+    session.log.decide(Verdict.SKIP, names[second], None, 0)
+    assert session.after(first, Filter()) == every[2]
+    assert session.rows(Filter(status="skipped")).tolist() == [second]
+    assert session.after(int(every[-1]), Filter()) == first
+    assert session.after(second, Filter(status="skipped")) is None
+    assert session.decided == 1
+    session.log.close()
+
+
+def _has(graph: TemporalGraph, row: int, relation: str) -> bool:
+    kind = graph.relations.index(relation)
+    return any(kind == r and row in (h, t) for h, r, t in zip(graph.head, graph.relation, graph.tail, strict=True))
+
+
+@pytest.mark.parametrize("query", [{}, {"q": "a&b=c", "status": "all"}, {"confidence": "low", "relation": "ö <"}])
+def test_a_filter_survives_an_address(query: dict[str, str]) -> None:
+    from urllib.parse import parse_qsl
+
+    wanted = Filter.of(query)
+    assert Filter.of(dict(parse_qsl(wanted.query))) == wanted
+
+
+def test_a_filter_passes_over_what_cannot_be() -> None:
+    assert Filter.of({"confidence": "very", "status": "<b>", "q": "x" * 10_000}) == Filter(q="x" * 200)
+
+
+def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
+    source, target = lives()
+    grounds = grounds_of(
+        align(source, target, [("Ada", "Q1"), ("Mary", "Q5")], forbid=[("Percy", "Q7"), ("Echo", None)])
+    )
+    log = DecisionLog.open(tmp_path / "d.db")
+    log.decide(Verdict.REJECT, "Ada", "Q1", 0)
+    log.decide(Verdict.ACCEPT, "Echo", "Q10", 0)
+    log.decide(Verdict.NO_MATCH, "Rome", None, 0)
+    log.decide(Verdict.ACCEPT, "stranger", "Q9", 0)
+    seeds, forbidden = decided(grounds, log.standings)
+    log.close()
+    assert seeds == [("Echo", "Q10"), ("Mary", "Q5")]
+    assert sorted(forbidden, key=str) == [("Ada", "Q1"), ("Percy", "Q7"), ("Rome", None)]
+    again = align(source, target, seeds, forbid=forbidden)
+    changes = {source.entities[each.source]: each for each in changes_between(grounds, grounds_of(again))}
+    assert (changes["Ada"].kind, changes["Ada"].by_decision) in (("lost", False), ("other partner", False))
+    assert (changes["Echo"].kind, changes["Echo"].by_decision) == ("new", True)
+
+
+def test_a_free_name_is_free(tmp_path: Path) -> None:
+    links = tmp_path / "links.tsv"
+    assert free_name(links).name == "links.reviewed.tsv"
+    (tmp_path / "links.reviewed.tsv.run.json").write_text("mine")
+    assert free_name(links).name == "links.reviewed-2.tsv"
+    assert free_name(tmp_path / "links").name == "links.reviewed"

@@ -1,0 +1,264 @@
+"""Who may ask, from where, and what a browser may do with the answer."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from dualmatch import InputError
+from dualmatch.cli.main import main
+from dualmatch.review.pages import linked
+from dualmatch.review.serve import Place, Serving
+from reviewing import Client, served
+
+FORM = "verdict=skip&source=0&seen=0"
+
+
+@pytest.fixture(scope="module")
+def serving(doubtful: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """One server for all: what is refused changes nothing."""
+    here = tmp_path_factory.mktemp("safety")
+    for path in doubtful.glob("links.tsv*"):
+        shutil.copy(path, here)
+    with served(here / "links.tsv") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(serving: Serving) -> Client:
+    return Client(serving.address)
+
+
+def test_the_token_opens_the_page_once_and_leaves_the_address(client: Client) -> None:
+    answer = client.ask(f"/?token={client.token}", cookie=None)
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert answer.headers["set-cookie"] == f"{client.cookie}; HttpOnly; SameSite=Strict; Path=/"
+    assert client.ask("/").status == 200
+    assert client.token not in client.ask("/").text
+    assert len(client.token) >= 40
+
+
+@pytest.mark.parametrize("cookie", [None, "", "other=1", "dualmatch_1=x", "=;=", 'a="', "é=ü"])
+@pytest.mark.parametrize("path", ["/", "/pair/0", "/static/review.js", "/export/seeds.tsv", "/again/state", "/none"])
+def test_without_the_token_nothing_is_told(client: Client, path: str, cookie: str | None) -> None:
+    answer = client.ask(path, cookie=cookie)
+    assert answer.status == 403
+    assert answer.text.startswith("Open the address that dualmatch review printed")
+
+
+@pytest.mark.parametrize("token", ["", "x", "x" * 43, "%FF"])
+def test_a_wrong_token_is_refused(client: Client, token: str) -> None:
+    assert client.ask(f"/?token={token}", cookie=None).status == 403
+    assert client.ask(f"/?token={client.token}&token={client.token}", cookie=None).status == 403
+    name = client.cookie.partition("=")[0]
+    assert client.ask("/", cookie=f"{name}={token}").status == 403
+
+
+def test_tokens_differ(links: Path) -> None:
+    with served(links) as one, served(links) as other:
+        assert urlsplit(one.address).query != urlsplit(other.address).query
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "", None])
+def test_foreign_hosts_are_refused_whatever_else_is_right(client: Client, host: str | None) -> None:
+    for method in ("GET", "POST"):
+        answer = client.ask("/", method, FORM, host=host, origin=f"http://{host}")
+        assert answer.status in (400, 421)  # without any Host, the server itself refuses
+        assert "Queue" not in answer.text
+
+
+def test_the_host_is_looked_at_before_the_origin(client: Client) -> None:
+    assert client.ask("/decide", "POST", FORM, host="evil.example", origin="http://evil.example").status == 421
+    port = client.host.rpartition(":")[2]
+    assert client.ask("/", host=f"localhost:{port}").status == 200
+    assert client.ask("/", host=f"LOCALHOST:{port}").status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+        {"sec_fetch_site": "none"},
+        {"sec_fetch_site": None, "origin": "http://evil.example"},
+        {"sec_fetch_site": None, "origin": "null"},
+        {"sec_fetch_site": "same-origin", "origin": "http://evil.example"},
+        {"sec_fetch_site": None, "origin": None},
+    ],
+)
+def test_writes_from_elsewhere_are_refused(client: Client, serving: Serving, headers: dict[str, str | None]) -> None:
+    before = serving.session.log.live()
+    for path in ("/decide", "/undo", "/again"):
+        assert client.ask(path, "POST", FORM, **headers).status == 403
+    assert serving.session.log.live() == before
+    assert serving.again.state == "idle"
+
+
+def test_writes_of_our_own_are_taken(client: Client, serving: Serving) -> None:
+    before = len(serving.session.log.live())
+    assert client.ask("/decide", "POST", FORM.replace("source=0", "source=2"), sec_fetch_site=None).status == 303
+    assert client.ask("/decide", "POST", FORM.replace("source=0", "source=1"), origin=None).status == 303
+    assert len(serving.session.log.live()) == before + 2
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods_are_refused(client: Client, method: str) -> None:
+    assert client.ask("/", method).status == 405
+    assert client.ask("/decide").status == 405
+
+
+def test_every_answer_comes_with_the_same_rules(client: Client) -> None:
+    for answer in (
+        client.ask("/"),
+        client.ask("/pair/0"),
+        client.ask("/static/review.css"),
+        client.ask("/none"),
+        client.ask("/", cookie=None),
+        client.ask("/", host="evil.example"),
+        client.post("/decide", verdict="skip", source=3, seen=0),
+    ):
+        rules = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+        assert rules["default-src"] == rules["frame-ancestors"] == rules["base-uri"] == "'none'"
+        assert rules["script-src"] == rules["style-src"] == rules["form-action"] == "'self'"
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert "access-control-allow-origin" not in answer.headers
+        assert "server" not in answer.headers
+
+
+def test_pages_hold_no_script_or_style_of_their_own(client: Client) -> None:
+    for path in ("/", "/pair/0", "/again", "/none"):
+        text = client.ask(path).text
+        assert re.findall(r"<script(?! src=\"/static/review\.js\" defer></script>)", text) == []
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
+    script = client.ask("/static/review.js").text
+    for unsafe in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
+        assert unsafe not in script
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../serve.py",
+        "/static/%2e%2e/serve.py",
+        "/static/..%2fserve.py",
+        "/static//etc/passwd",
+        "/export/../../etc/passwd",
+        "/export/links.tsv",
+        "/export/decisions.db",
+        "/pair/../../etc",
+        "/static/",
+    ],
+)
+def test_no_path_reaches_the_file_system(client: Client, path: str) -> None:
+    answer = client.ask(path)
+    assert answer.status == 404
+    assert "root:" not in answer.text
+    assert "import " not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ("", 400),
+        ("verdict=accept", 400),
+        ("verdict=undo&source=0&seen=0", 400),
+        ("verdict=perhaps&source=0&seen=0", 400),
+        ("verdict=skip&source=-1&seen=0", 400),
+        ("verdict=skip&source=99999&seen=0", 404),
+        ("verdict=accept&source=0&target=99999&seen=0", 404),
+        ("verdict=accept&source=0&seen=0", 400),
+        ("verdict=skip&source=0&seen=7", 409),
+        ("verdict=skip&source=" + "9" * 99 + "&seen=0", 400),
+        ("x" * 20_000, 413),
+    ],
+)
+def test_broken_forms_change_nothing(client: Client, serving: Serving, form: str, status: int) -> None:
+    before = serving.session.log.live()
+    assert client.ask("/decide", "POST", form).status == status
+    assert serving.session.log.live() == before
+
+
+def test_only_forms_are_taken(client: Client) -> None:
+    assert client.ask("/decide", "POST", "{}", content_type="application/json").status == 415
+    assert client.ask("/decide", "POST", FORM, content_type="text/plain").status == 415
+    assert client.ask("/undo", "POST", "seen=99").status == 409
+    assert client.ask("/pair/0?show=x").status == 400
+    assert client.ask("/pair/0?show=99999").status == 404
+    assert client.ask("/?page=0").status == 200
+    assert client.ask("/?page=x").status == 400
+
+
+def test_a_redirect_goes_to_our_own_pages_only(client: Client) -> None:
+    form = FORM.replace("source=0", "source=4")
+    answer = client.ask("/decide", "POST", form + "&q=%0d%0aSet-Cookie:x%3d1&status=all&back=http://evil.example")
+    assert answer.status == 303
+    assert answer.headers["location"] == "/?q=Set-Cookie%3Ax%3D1&status=all"
+    assert "set-cookie" not in answer.headers
+    assert "evil" not in answer.headers["location"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_link"),
+    [
+        ("http://example.org/Ada", True),
+        ("https://example.org/a?b=c&d", True),
+        ("javascript:alert(1)", False),
+        ("data:text/html,<script>alert(1)</script>", False),
+        ("http://example.org/\u202ecod", False),
+        ("http://a b", False),
+        (" http://example.org", False),
+        ("http://example.org/\n", False),
+        ('http://x/" onclick="alert(1)', False),
+        ("file:///etc/passwd", False),
+    ],
+)
+def test_only_addresses_of_the_web_are_links(name: str, is_link: bool) -> None:
+    assert ("href" in linked(name)) == is_link
+    if is_link:
+        assert 'rel="noopener noreferrer nofollow"' in linked(name)
+
+
+def test_places() -> None:
+    assert Place().is_loopback
+    assert Place("::1").is_loopback
+    assert not Place("192.0.2.7").is_loopback
+    for host in ("0.0.0.0", "::", "localhost", "evil.example"):
+        with pytest.raises(InputError, match=f"--host {host}"):
+            Place(host)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(InputError, match="cannot be served"):
+            Place(port=taken.getsockname()[1]).bound()
+
+
+def test_an_address_that_others_reach_is_warned_of(
+    links: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Place, "bound", _bound_here)
+    monkeypatch.setattr(Serving, "run", lambda self: self._bound.close())
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    main(["review", str(links), "--host", "192.0.2.7", "--no-open"])
+    assert "can be reached by other machines" in capsys.readouterr().err
+    assert opened == []
+    main(["review", str(links)])
+    shown = capsys.readouterr()
+    assert "other machines" not in shown.err
+    assert shown.out == f"reviewing on {opened[0]}\n"
+
+
+def _bound_here(_: Place) -> socket.socket:
+    """A socket on this machine, whatever the address: the test has no other."""
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    return bound

@@ -1,0 +1,173 @@
+"""A review that is served from this process, clients of it, and a browser where there is one."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from dualmatch.cli.main import main
+from dualmatch.review.serve import Place, Serving, open_session
+from dualmatch.simulate import World, simulate, write_folder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+# Few facts in common: some pairs are doubtful, some entities have no partner.
+DOUBTFUL = World(entities=150, mean_facts=7, common_share=0.4, seed=11)
+
+
+def chromium() -> str | None:
+    """Where Chromium is: DUALMATCH_CHROMIUM, or where systems put it."""
+    given = os.environ.get("DUALMATCH_CHROMIUM")
+    return given or next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+class Client:
+    """Asks for pages, with the token's cookie and the headers that a browser would send, unless told otherwise."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self.host, self.token = parts.netloc, parts.query.removeprefix("token=")
+        self.cookie = f"dualmatch_{parts.port}={self.token}"
+
+    def ask(self, path: str, method: str = "GET", body: str | bytes | None = None, **headers: str | None) -> Answer:
+        sent: dict[str, str | None] = {"Host": self.host, "Cookie": self.cookie}
+        if method == "POST":
+            sent |= {
+                "Origin": f"http://{self.host}",
+                "Sec-Fetch-Site": "same-origin",
+                "Content-Type": "application/x-www-form-urlencoded",
+            }
+        sent |= {name.replace("_", "-").title(): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection(self.host, timeout=20)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in sent.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            data = body.encode() if isinstance(body, str) else body or b""
+            if method == "POST":
+                connection.putheader("Content-Length", str(len(data)))
+            connection.endheaders(data or None)
+            answer = connection.getresponse()
+            return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, **fields: object) -> Answer:
+        return self.ask(path, "POST", urlencode(fields))
+
+
+@contextmanager
+def served(links: Path) -> Iterator[Serving]:
+    serving = Serving(open_session(links), Place())
+    thread = threading.Thread(target=serving.run)
+    thread.start()
+    try:
+        yield serving
+    finally:
+        serving.stop()
+        serving.again.wait(60)
+        thread.join()
+        serving.session.log.close()
+
+
+@pytest.fixture(scope="session")
+def doubtful(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with doubtful pairs: ``links.tsv`` and all true pairs beside it, by name."""
+    here = tmp_path_factory.mktemp("doubtful")
+    pair = simulate(DOUBTFUL)
+    write_folder(pair, here / "world")
+    names = [f"{pair.source.entities[s]}\t{pair.target.entities[t]}\n" for s, t in pair.gold.tolist()]
+    (here / "gold.tsv").write_text("".join(names))
+    main(["align", str(here / "world"), "-o", str(here / "links.tsv"), "-q"])
+    return here
+
+
+@pytest.fixture
+def links(doubtful: Path, tmp_path: Path) -> Path:
+    """The same run in a place of its own."""
+    for path in doubtful.glob("links.tsv*"):
+        shutil.copy(path, tmp_path)
+    return tmp_path / "links.tsv"
+
+
+@pytest.fixture
+def serving(links: Path) -> Iterator[Serving]:
+    with served(links) as running:
+        yield running
+
+
+@pytest.fixture
+def client(serving: Serving) -> Client:
+    return Client(serving.address)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium here: install it, or say where it is with DUALMATCH_CHROMIUM")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+OpenPage = Callable[..., "Page"]
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Open an address in a browser that reaches nothing but it; whatever the page complains of fails the test."""
+    contexts, complaints, strays = [], [], []
+
+    def opened(address: str, **options: object) -> Page:
+        context = browser.new_context(**options)  # type: ignore[arg-type]
+        contexts.append(context)
+        ours = f"{urlsplit(address).scheme}://{urlsplit(address).netloc}/"
+
+        def decide(route: object) -> None:
+            if route.request.url.startswith(ours):  # type: ignore[attr-defined]
+                route.continue_()  # type: ignore[attr-defined]
+            else:
+                strays.append(route.request.url)  # type: ignore[attr-defined]
+                route.abort()  # type: ignore[attr-defined]
+
+        context.route("**/*", decide)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert strays == []
+    assert complaints == []
