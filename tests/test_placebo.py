@@ -3,6 +3,7 @@
 import numpy as np
 
 from dualmatch.decode.belief import scores_of
+from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.encode.evidence.sides import fact_sides
 from dualmatch.placebo import without_partners
 from dualmatch.rounds import Look, Looking
@@ -57,3 +58,16 @@ def test_a_side_without_some_entities_has_none_of_their_facts() -> None:
     assert not gone[rest.other].any()
     kept = ~(gone[left.entity] | gone[left.other])
     assert len(rest.entity) == kept.sum()
+
+
+def test_what_the_round_may_not_use_the_placebo_may_not_either() -> None:
+    """Where every source is barred, nobody finds anything; and classes of relations move the scores."""
+    pair = simulate(World(entities=300, mean_facts=6, seed=5))
+    looking, look = looked(pair)
+    sides = looking.left, looking.right
+    arguments = sides, looking.kinds, look.plan, look.weights, look.beliefs, NONE
+    free = without_partners(*arguments)
+    all_sources = np.stack([np.arange(pair.source.n_entities), np.full(pair.source.n_entities, NO_PARTNER)], axis=1)
+    assert len(free.score) > 50
+    assert len(without_partners(*arguments, forbidden=Forbidden(all_sources)).score) == 0
+    assert not np.array_equal(without_partners(*arguments, relations=False).score, free.score)

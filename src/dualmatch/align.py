@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
-from dualmatch.alignment import Alignment, Pairs, SoftPlan
+from dualmatch.alignment import Alignment, Pairs
 from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.cost import check_memory
-from dualmatch.decode.assign import assign, decide
+from dualmatch.decode.assign import assign
 from dualmatch.decode.belief import LEAST_SAMPLE, chosen_by_row
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.forbidding import Forbidden
@@ -36,16 +36,11 @@ from dualmatch.inputs import (
     why_time_is_no_help,
 )
 from dualmatch.io.checkpoint import CheckpointFile
-from dualmatch.rounds import SURE
 from dualmatch.run import Run
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
 
 logger = logging.getLogger(__name__)
-
-OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": SURE, "fused": SURE}
-"""Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
-
 
 MOSTLY_ALONE: Final = 0.65
 """Where more of the pairs than this look like chance, the user is told."""
@@ -131,7 +126,7 @@ def _temporal(run: Run) -> Alignment:
     with run.stages("decode"):
         plan = sinkhorn(kernel, config.sinkhorn_iterations)
         found = run.pseudo_seeds(plan)
-    return _alignment(run, found, plan, pseudo_seeds=found.pairs)
+    return run.alignment(found, plan, pseudo_seeds=found.pairs)
 
 
 def _dualmatch(run: Run) -> Alignment:
@@ -167,8 +162,8 @@ def _dualmatch(run: Run) -> Alignment:
     with stages("decode"):
         decoded = _decoded(run, temporal, relational, known)
         best = decoded.plan.best()
-        found = _in_facts(mutual_best(best, best), run)
-    return _alignment(run, found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded)
+        found = run.in_facts(mutual_best(best, best))
+    return run.alignment(found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded)
 
 
 def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, known: Pairs) -> Decoded:
@@ -268,7 +263,7 @@ def _by_evidence(run: Run, evidence: Evidence, fused: FusedPlan | None = None) -
         found = FoundPairs(pairs.astype(np.int32), confidence)
     first_pairs = None if len(run.seeds) else evidence.first_pairs.astype(np.int32)
     plan = evidence.plan if fused is None else fused.plan
-    return _alignment(run, found, plan, pseudo_seeds=first_pairs, evidence=evidence, fused=fused)
+    return run.alignment(found, plan, pseudo_seeds=first_pairs, evidence=evidence, fused=fused)
 
 
 METHODS: dict[Method, Callable[[Run], Alignment]] = {
@@ -277,48 +272,6 @@ METHODS: dict[Method, Callable[[Run], Alignment]] = {
     "evidence": _evidence,
     "fused": _fused,
 }
-
-
-def _in_facts(found: FoundPairs, run: Run) -> FoundPairs:
-    """Without the pairs of entities in no fact: what the encoder says of them is how it was initialised."""
-    kept = run.source.is_in_a_fact[found.pairs[:, 0]] & run.target.is_in_a_fact[found.pairs[:, 1]]
-    return FoundPairs(found.pairs[kept], found.confidence[kept])
-
-
-def _alignment(
-    run: Run,
-    found: FoundPairs,
-    plan: SoftPlan,
-    *,
-    pseudo_seeds: Pairs | None,
-    decoded: Decoded | None = None,
-    evidence: Evidence | None = None,
-    fused: FusedPlan | None = None,
-) -> Alignment:
-    """The result: seeds as given, and of what was found for other entities what is sure enough."""
-    config = run.config
-    free = ~np.isin(found.pairs[:, 0], run.seeds[:, 0]) & ~np.isin(found.pairs[:, 1], run.seeds[:, 1])
-    free &= run.forbidden.allows(found.pairs)
-    found = FoundPairs(found.pairs[free], found.confidence[free])
-    sure = decide(found.confidence, OWN_THRESHOLDS.get(config.method), config.min_confidence, config.max_fdr)
-    pairs = np.concatenate([run.seeds, found.pairs[sure]])
-    confidence = np.concatenate([np.ones(len(run.seeds)), found.confidence[sure]])
-    order = np.argsort(pairs[:, 0], kind="stable")
-    return Alignment(
-        run.source,
-        run.target,
-        pairs[order],
-        confidence[order],
-        order < len(run.seeds),
-        plan,
-        config,
-        pseudo_seeds=pseudo_seeds,
-        decoded=decoded,
-        evidence=evidence,
-        fused=fused,
-        seconds=dict(run.stages.seconds),
-        forbidden=run.forbidden,
-    )
 
 
 def _given(config: Config | None) -> dict[str, object]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.config import EXPLAINED, Config
-from dualmatch.decode.belief import chosen_by_row
+from dualmatch.decode.belief import SURE, chosen_by_row
 from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.fusing import FusedPlan
@@ -30,7 +30,7 @@ from dualmatch.encode.seeds import NO_SIMILARITY
 from dualmatch.evidence import Evidence
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
-from dualmatch.rounds import SURE, Round
+from dualmatch.rounds import Round
 from dualmatch.similarity import Rows
 from dualmatch.version import __version__
 

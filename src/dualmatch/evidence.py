@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.decode.belief import Beliefs
+from dualmatch.decode.belief import CLOSED, SURE, Beliefs
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
@@ -20,7 +20,7 @@ from dualmatch.encode.evidence.texts import with_texts
 from dualmatch.encode.evidence.tokens import Knowledge
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.rounds import CLOSED, SURE, Looking, Part, Round
+from dualmatch.rounds import Looking, Part, Round
 
 logger = logging.getLogger(__name__)
 

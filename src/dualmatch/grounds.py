@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.alignment import Alignment
+from dualmatch.decode.belief import SURE
 from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import best_candidates
@@ -19,7 +20,6 @@ from dualmatch.errors import InputError
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
-from dualmatch.rounds import SURE
 
 
 @dataclass(frozen=True, eq=False)

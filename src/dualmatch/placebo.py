@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from dualmatch.decode.assign import assign
-from dualmatch.decode.belief import Beliefs, scores_of
+from dualmatch.decode.belief import SURE, Beliefs, scores_of
+from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.hiding import LEAST_SETTLED, hidden
 from dualmatch.decode.mixture import Scores
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
@@ -20,8 +21,6 @@ from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, build_tokens
-
-_SETTLED = 0.5
 
 
 def without_partners(
@@ -32,6 +31,9 @@ def without_partners(
     beliefs: Beliefs,
     known: Ids,
     n_threads: int = 2,
+    *,
+    relations: bool = True,
+    forbidden: Forbidden | None = None,
 ) -> Scores:
     """What entities reach whose partner has left.
 
@@ -41,16 +43,21 @@ def without_partners(
         Of the last round: whom to hide, and what is settled.
     known: (n, 2) int64
         Seeds; none of them is hidden.
+    relations:
+        Whether relations are aligned, as they were in the round.
+    forbidden:
+        Pairs that are no candidates here either.
     """
+    barred = Forbidden(known[:0]) if forbidden is None else forbidden
     free = np.flatnonzero(~np.isin(beliefs.pairs[:, 0], known[:, 0]))
-    sure = free[beliefs.confidence[free] > _SETTLED]
+    sure = free[beliefs.confidence[free] > SURE]
     if len(sure) < LEAST_SETTLED:
         best = np.argsort(-beliefs.confidence[free], kind="stable")
         sure = np.sort(free[best[:LEAST_SETTLED]])
     pairs = beliefs.pairs[sure]
     found = []
     for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs):
-        stays = beliefs.confidence > _SETTLED
+        stays = beliefs.confidence > SURE
         stays[sure[lose_target | lose_source]] = False
         found.append(
             _bereaved(
@@ -60,6 +67,8 @@ def without_partners(
                 (pairs[lose_target], pairs[lose_source]),
                 (beliefs.pairs[stays], beliefs.confidence[stays]),
                 n_threads,
+                relations,
+                barred,
             )
         )
     return Scores.joined(found)
@@ -72,20 +81,23 @@ def _bereaved(
     parted: tuple[Ids, Ids],
     settled: tuple[Ids, np.ndarray],
     n_threads: int,
+    align_them: bool,
+    forbidden: Forbidden,
 ) -> Scores:
     """One fold; `parted` pairs have lost their target and their source."""
     lost_target, lost_source = parted
     pairs, confidence = settled
     gone = _marked(plan.shape[0], lost_source[:, 0]), _marked(plan.shape[1], lost_target[:, 1])
     source, target = (side.without(which) for side, which in zip(sides, gone, strict=True))
-    relations = align_relations(source, target, pairs)
+    relations = align_relations(source, target, pairs if align_them else pairs[:0])
     soft = SoftPairs(pairs[:, 0], pairs[:, 1], confidence)
     tokens = build_tokens(source, target, kinds, Knowledge(soft, relations.source_class, relations.target_class))
     scored = scored_tokens(tokens)
     open_rows, open_columns = (
         np.flatnonzero(~(which | _marked(len(which), pairs[:, side]))) for side, which in enumerate(gone)
     )
-    similarity = find_candidates(scored, n_threads=n_threads, among=(open_rows, open_columns))
+    found = find_candidates(scored, n_threads=n_threads, among=(open_rows, open_columns))
+    similarity = forbidden.left_out_of(found)
     again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations, plan.background)
     chosen, _ = assign(again.entries)
     alone = np.isin(chosen[:, 0], lost_target[:, 0]) | np.isin(chosen[:, 1], lost_source[:, 1])

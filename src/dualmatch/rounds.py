@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.decode.belief import LEAST_SAMPLE, MOST, Beliefs, believe, logit
+from dualmatch.decode.belief import CLOSED, LEAST_SAMPLE, MOST_LIKE_DECOYS, SURE, Beliefs, believe, logit
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.mixture import Scores
 from dualmatch.decode.sharpness import sharpness_of
-from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
+from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, SparsePlan, sparse_sinkhorn
 from dualmatch.encode.evidence.candidates import Scored, find_candidates, scored_tokens
 from dualmatch.encode.evidence.context import with_context
 from dualmatch.encode.evidence.decoys import decoy_scores
@@ -30,11 +30,6 @@ Part = Literal["relations", "background"]
 # Pairs that the next round builds on: as long as 19 of 20 are expected right, and from this probability on.
 _RIGHT_OF_SOFT = 0.95
 _LEAST_SOFT = 0.1
-SURE: Final = 0.5
-"""Pairs above this probability are more likely than all other outcomes together."""
-CLOSED: Final = 0.9
-"""What is this sure needs no context, and can be learnt from."""
-_SINKHORN_ITERATIONS = 20
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,7 @@ class Looking:
             reached, weight = decoy_scores(self.left, self.right, self.kinds, knowledge, tokens, scored)
             decoys = Scores(logit(reached), weight, np.ones(len(reached)))  # no rivals are known of
         beliefs = believe(plan, scored.known, self.given, decoys=decoys)
-        self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST
+        self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST_LIKE_DECOYS
         return Look(knowledge, len(tokens.weights), tokens.smoothing, scored.known, similarity, plan, beliefs)
 
     def ranking(self, look: Look, closed: Ids) -> sp.csr_matrix:
@@ -144,8 +139,17 @@ class Looking:
         """The last round's beliefs, measured against what entities reach whose partner never was."""
         if not look.beliefs.learnt:
             return look.beliefs
-        sides = self.left, self.right
-        chance = without_partners(sides, self.kinds, look.plan, look.weights, look.beliefs, self.given, self.n_threads)
+        chance = without_partners(
+            (self.left, self.right),
+            self.kinds,
+            look.plan,
+            look.weights,
+            look.beliefs,
+            self.given,
+            self.n_threads,
+            relations=self.aligned,
+            forbidden=self.forbidden,
+        )
         if len(chance.score) < LEAST_SAMPLE:
             return look.beliefs
         return believe(look.plan, look.weights, self.given, chance=chance)
@@ -162,8 +166,8 @@ class Looking:
         return Knowledge(soft, relations.source_class, relations.target_class)
 
     def balanced(self, similarity: sp.csr_matrix, sharpness: float) -> SparsePlan:
-        """Sinkhorn until little moves: entities that share a weak candidate take longer to part than ten steps."""
-        return sparse_sinkhorn(sp.csr_array(similarity), sharpness, _SINKHORN_ITERATIONS, self.background)
+        """Sinkhorn until little moves."""
+        return sparse_sinkhorn(sp.csr_array(similarity), sharpness, UNTIL_LITTLE_MOVES, self.background)
 
 
 def _open(beliefs: Beliefs) -> tuple[Ids, Ids]:

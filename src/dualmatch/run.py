@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.alignment import Pairs
-from dualmatch.config import Config
+from dualmatch.alignment import Alignment, Pairs, SoftPlan
+from dualmatch.config import Config, Method
+from dualmatch.decode.assign import decide
+from dualmatch.decode.belief import SURE
+from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.forbidding import Forbidden
+from dualmatch.decode.fusing import FusedPlan
 from dualmatch.decode.matching import MatchingProblem, matching_problem
 from dualmatch.decode.sinkhorn import Plan, sinkhorn
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
+from dualmatch.evidence import Evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.similarity import Similarity
 from dualmatch.stages import Stages
+
+OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": SURE, "fused": SURE}
+"""Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
 
 
 class Run:
@@ -55,3 +64,43 @@ class Run:
         """What D compares; `known` pairs share a label in its kernels."""
         config = self.config
         return matching_problem(self.source, self.target, known, config.wl_iterations, config.zero_counts)
+
+    def in_facts(self, found: FoundPairs) -> FoundPairs:
+        """Without the pairs of entities in no fact: what the encoder says of them is how it was initialised."""
+        kept = self.source.is_in_a_fact[found.pairs[:, 0]] & self.target.is_in_a_fact[found.pairs[:, 1]]
+        return FoundPairs(found.pairs[kept], found.confidence[kept])
+
+    def alignment(
+        self,
+        found: FoundPairs,
+        plan: SoftPlan,
+        *,
+        pseudo_seeds: Pairs | None,
+        decoded: Decoded | None = None,
+        evidence: Evidence | None = None,
+        fused: FusedPlan | None = None,
+    ) -> Alignment:
+        """The result: seeds as given, and of what was found for other entities what is sure enough."""
+        config = self.config
+        free = ~np.isin(found.pairs[:, 0], self.seeds[:, 0]) & ~np.isin(found.pairs[:, 1], self.seeds[:, 1])
+        free &= self.forbidden.allows(found.pairs)
+        found = FoundPairs(found.pairs[free], found.confidence[free])
+        sure = decide(found.confidence, OWN_THRESHOLDS.get(config.method), config.min_confidence, config.max_fdr)
+        pairs = np.concatenate([self.seeds, found.pairs[sure]])
+        confidence = np.concatenate([np.ones(len(self.seeds)), found.confidence[sure]])
+        order = np.argsort(pairs[:, 0], kind="stable")
+        return Alignment(
+            self.source,
+            self.target,
+            pairs[order],
+            confidence[order],
+            order < len(self.seeds),
+            plan,
+            config,
+            pseudo_seeds=pseudo_seeds,
+            decoded=decoded,
+            evidence=evidence,
+            fused=fused,
+            seconds=dict(self.stages.seconds),
+            forbidden=self.forbidden,
+        )

@@ -10,6 +10,7 @@ probability = (share among the candidates) × (chance that score and share are t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,14 @@ from dualmatch.decode.sparse_sinkhorn import SparsePlan
 
 Ids = NDArray[np.int64]
 
-# With fewer there is nothing to learn from; the plan's own probability has to do.
-LEAST_SAMPLE = 12
-MOST = 0.5
+LEAST_SAMPLE: Final = 12
+"""With fewer there is nothing to learn from; the plan's own probability has to do."""
+SURE: Final = 0.5
+"""Pairs above this probability are more likely than all other outcomes together."""
+CLOSED: Final = 0.9
+"""What is this sure needs no context, and can be learnt from."""
+MOST_LIKE_DECOYS: Final = 0.5
+"""Where more of the pairs than this look like decoys, decoys stand for the entities without partner."""
 _NEXT_TO_NOTHING = 0.01
 
 
@@ -130,7 +136,7 @@ def scores_of(
 
 def _more_sceptical(hidden: Learnt | None, decoys: Learnt) -> Learnt | None:
     """Decoys know nothing of how alike real entities are, so they have the say only where most pairs look like them."""
-    most = decoys.without > max(MOST, 0.0 if hidden is None else hidden.without)
+    most = decoys.without > max(MOST_LIKE_DECOYS, 0.0 if hidden is None else hidden.without)
     return decoys if most else hidden
 
 
@@ -148,7 +154,7 @@ def _settled_from(entry: Vector) -> float:
     """Pairs above one half; where those are few, the best 120 or so: a wrong pair taken apart does no harm."""
     if len(entry) <= LEAST_SETTLED:
         return 0.0
-    return min(0.5, float(np.partition(entry, -LEAST_SETTLED)[-LEAST_SETTLED]))
+    return min(SURE, float(np.partition(entry, -LEAST_SETTLED)[-LEAST_SETTLED]))
 
 
 def _left_behind(plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids) -> Scores:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dualmatch.decode.matching import Distance, MatchingProblem, top_1
-from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
+from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, SparsePlan, sparse_sinkhorn
 from dualmatch.similarity import Rows, Similarity, row_blocks
 
 Ids = NDArray[np.int64]
@@ -23,7 +23,6 @@ Ids = NDArray[np.int64]
 FUSED_WEIGHTS = (0.0, 0.1, 0.25, 0.5)
 """Weights tried for each channel beside evidence, which has weight 1."""
 _LISTED = 20
-_ITERATIONS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ def fuse(
     for number, choice in enumerate(choices):
         if progress is not None:
             progress(number, len(choices))
-        plan = sparse_sinkhorn(listed.weighed(choice), sharpness, _ITERATIONS)
+        plan = sparse_sinkhorn(listed.weighed(choice), sharpness, UNTIL_LITTLE_MOVES)
         if problem is None:
             best = choice, plan
             break

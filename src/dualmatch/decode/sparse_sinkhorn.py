@@ -8,6 +8,7 @@ K v = E v + Σ v with E = exp(c·s) − 1 on the candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from scipy import sparse
 
 from dualmatch.decode.sinkhorn import Best, Vector
 from dualmatch.similarity import Rows
+
+UNTIL_LITTLE_MOVES: Final = 20
+"""Iterations for candidates of evidence: entities that share a weak one take longer to part than ten steps."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from dualmatch.config import TRAINED, Method
+from dualmatch.decode.belief import SURE
 from dualmatch.evaluate import are_right, f1_score
 from dualmatch.evidence import gather_evidence
 from dualmatch.experiments.cells import Result
@@ -17,7 +18,7 @@ from dualmatch.experiments.report import Report
 from dualmatch.experiments.study import Study
 from dualmatch.experiments.tables import HITS, Column, Spread, Table, Value, hits_of, spread
 from dualmatch.experiments.workbench import Workbench
-from dualmatch.rounds import SURE, Part
+from dualmatch.rounds import Part
 
 _SETTING: Final[Setting] = "less"
 _NOTICEABLE: Final = 0.1

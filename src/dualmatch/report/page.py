@@ -9,9 +9,9 @@ from dualmatch.report.against_gold import against_gold
 from dualmatch.report.came_out import came_out
 from dualmatch.report.examples import examples
 from dualmatch.report.findings import Findings
+from dualmatch.report.how_it_went import convergence, cost, relations
 from dualmatch.report.markup import Html, el, joined, visible
 from dualmatch.report.tables import percent
-from dualmatch.report.went import convergence, cost, relations
 from dualmatch.report.went_in import went_in
 from dualmatch.version import __version__
 
