@@ -1,14 +1,14 @@
 """Method `evidence` on simulated worlds: sparse to dense, 5 to 95 % of the facts shared, up to half of them alone.
 
-python benchmarks/evidence_worlds.py [--entities 1000] [--seeds 0,1,2] [--worlds hard]
+python benchmarks/evidence_worlds.py [--entities 1000] [--seeds 0,1,2] [--worlds hard|uniform]
 """
 
 import argparse
 
 import numpy as np
 
-from dualmatch import align, evaluate
-from dualmatch.simulate import World, simulate
+from dualmatch import TemporalGraph, align, evaluate
+from dualmatch.simulate import World, simulate, uniform_world
 
 # Facts an entity, share of the facts in common, share of the entities without a partner.
 WORLDS = (
@@ -39,28 +39,38 @@ HARD_WORLDS = (
     (2000, 8, 0.0, 0.3),
 )
 
+# Without hubs (`uniform_world`): entities, and the share of all facts that each side knows.
+UNIFORM_WORLDS = tuple((entities, share) for share in (0.8, 0.5, 0.3, 0.2) for entities in (60, 150, 300))
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entities", type=int, default=1000)
     parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--worlds", choices=("plain", "hard"), default="plain")
+    parser.add_argument("--worlds", choices=("plain", "hard", "uniform"), default="plain")
     arguments = parser.parse_args()
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
-    worlds = HARD_WORLDS
-    if arguments.worlds == "plain":
-        worlds = tuple((arguments.entities, *world) for world in WORLDS)
     print("means over seeds; alone: share without a partner, and what the run made of it; wrong: share of the links")
     print("entities  facts  common  alone  estimate    H@1  wrong  expected  recall    ECE  links")
-    for entities, facts, common, alone in worlds:
-        rows = np.array([_measured(facts, common, alone, entities, seed) for seed in seeds])
+    worlds = UNIFORM_WORLDS if arguments.worlds == "uniform" else HARD_WORLDS
+    if arguments.worlds == "plain":
+        worlds = tuple((arguments.entities, *world) for world in WORLDS)
+    for world in worlds:
+        pairs = (uniform_world(*world, seed) if len(world) == 2 else _simulated(*world, seed) for seed in seeds)
+        rows = np.array([_measured(*pair) for pair in pairs])
         estimate, h1, wrong, expected, recall, ece, links = np.nanmean(rows, axis=0)
         shares = f"{wrong:5.3f}  {expected:8.3f}  {recall:6.3f}  {ece:5.3f}"
-        world = f"{entities:8}  {facts:5}  {common:6}  {alone:5}"
-        print(f"{world}  {estimate:8.2f}  {h1:5.1f}  {shares}  {links:5.0f}", flush=True)
+        entities, facts, common, alone = world if len(world) == 4 else (world[0], 4, world[1], 0.11)
+        print(
+            f"{entities:8}  {facts:5}  {common:6}  {alone:5}  {estimate:8.2f}  {h1:5.1f}  {shares}  {links:5.0f}",
+            flush=True,
+        )
 
 
-def _measured(facts: float, common: float, alone: float, entities: int, seed: int) -> list[float]:
+Pair = tuple[TemporalGraph, TemporalGraph, np.ndarray]
+
+
+def _simulated(entities: int, facts: float, common: float, alone: float, seed: int) -> Pair:
     world = World(
         entities=entities,
         mean_facts=facts,
@@ -70,8 +80,12 @@ def _measured(facts: float, common: float, alone: float, entities: int, seed: in
         seed=seed,
     )
     pair = simulate(world)
-    alignment = align(pair.source, pair.target, method="evidence")
-    found = evaluate(alignment, pair.gold)
+    return pair.source, pair.target, pair.gold
+
+
+def _measured(source: TemporalGraph, target: TemporalGraph, gold: np.ndarray) -> list[float]:
+    alignment = align(source, target, method="evidence")
+    found = evaluate(alignment, gold)
     links, rounds = found.abstention, alignment.rounds or ()
     wrong = None if links.precision is None else 1 - links.precision
     estimate = rounds[-1].without_partner if rounds else None

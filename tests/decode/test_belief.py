@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dualmatch import TemporalGraph, align, evaluate
+from dualmatch import align, evaluate
 from dualmatch.decode.belief import believe
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
-from dualmatch.simulate import World, simulate
+from dualmatch.simulate import World, simulate, uniform_world
 
 NONE = np.zeros((0, 2), dtype=np.int64)
 
@@ -28,19 +28,7 @@ def test_entities_without_partner_get_none(facts: float, common: float, alone: f
 @pytest.mark.parametrize(("n", "seed"), [(60, 8), (60, 11), (150, 2), (300, 1)])
 def test_worlds_of_another_kind(n: int, seed: int) -> None:
     """No hubs, six relations, days over sixty years, each graph with more than half of the facts."""
-    rng = np.random.default_rng(seed)
-    head, relation, tail = rng.integers(0, n, 4 * n), rng.integers(0, 6, 4 * n), rng.integers(0, n, 4 * n)
-    day = [str(np.datetime64("1950-01-01") + int(d)) for d in rng.integers(0, 60 * 365, 4 * n)]
-    everything = list(zip(head.tolist(), relation.tolist(), tail.tolist(), day, strict=True))
-    share = 0.8 if n == 60 else 0.6
-    source, target = (
-        TemporalGraph.from_facts(
-            (f"{side}{h}", f"{side}r{r}", f"{side}{t}", d)
-            for (h, r, t, d), kept in zip(everything, rng.random(4 * n) < share, strict=True)
-            if kept and min(h, t) >= low and max(h, t) < high
-        )
-        for side, low, high in (("s", n // 10, n), ("t", 0, n - n // 10))
-    )
+    source, target, _ = uniform_world(n, 0.8 if n == 60 else 0.6, seed)
     links = list(align(source, target).links())
     right = sum(s[1:] == t[1:] for s, t, _ in links)
     assert right > 0.95 * len(links)

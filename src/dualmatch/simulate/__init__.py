@@ -22,6 +22,16 @@ Examples
 
 from dualmatch.simulate.folder import write_folder
 from dualmatch.simulate.pair import SimulatedPair, shuffled_copy, simulate
+from dualmatch.simulate.uniform import uniform_world
 from dualmatch.simulate.world import DEMO, World, scale_world
 
-__all__ = ["DEMO", "SimulatedPair", "World", "scale_world", "shuffled_copy", "simulate", "write_folder"]
+__all__ = [
+    "DEMO",
+    "SimulatedPair",
+    "World",
+    "scale_world",
+    "shuffled_copy",
+    "simulate",
+    "uniform_world",
+    "write_folder",
+]
