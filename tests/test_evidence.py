@@ -87,13 +87,6 @@ def test_row_order_changes_no_link(world: World) -> None:
     assert [permuted[link] for link in plain] == pytest.approx(list(plain.values()), abs=1e-5)
 
 
-def test_thread_count_changes_no_byte() -> None:
-    pair = simulate(MIXED)
-    one, two = (gather_evidence(pair.source, pair.target, n_threads=n) for n in (1, 2))
-    assert one.beliefs.pairs.tobytes() == two.beliefs.pairs.tobytes()
-    assert one.beliefs.confidence.tobytes() == two.beliefs.confidence.tobytes()
-
-
 def test_swapping_the_graphs_transposes_the_result() -> None:
     pair = simulate(World(entities=250, unmatched_source=0.2, seed=2))
     forward = links(align(pair.source, pair.target, method="evidence"))

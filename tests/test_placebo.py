@@ -5,6 +5,7 @@ import numpy as np
 from dualmatch.decode.belief import scores_of
 from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.encode.evidence.sides import fact_sides
+from dualmatch.engine import InProcess
 from dualmatch.placebo import without_partners
 from dualmatch.rounds import Look, Looking
 from dualmatch.simulate import SimulatedPair, World, simulate
@@ -13,7 +14,7 @@ NONE = np.zeros((0, 2), dtype=np.int64)
 
 
 def looked(pair: SimulatedPair, seeds: np.ndarray = NONE) -> tuple[Looking, Look]:
-    looking = Looking(*fact_sides(pair.source, pair.target), seeds.astype(np.int64), 1)
+    looking = Looking(*fact_sides(pair.source, pair.target), seeds.astype(np.int64), InProcess())
     look = looking.first()
     for _ in range(3):
         look = looking.again(look, whole=True)

@@ -21,6 +21,7 @@ from dualmatch.decode.fusing import FusedPlan, fuse
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
+from dualmatch.engine import Engine
 from dualmatch.errors import InputError
 from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
@@ -55,6 +56,7 @@ def align(
     literals: LiteralPair | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
+    engine: Engine | None = None,
     config: Config | None = None,
     **options: object,
 ) -> Alignment:
@@ -75,6 +77,9 @@ def align(
         Called with (stage, steps done, steps in all, a note such as the loss).
     checkpoint:
         A file that training is saved to after every epoch; where it exists, training goes on from it.
+    engine:
+        Where blocks are computed (methods evidence and fused): in this process by default, or on a
+        `dualmatch.engine.cluster.Cluster`.
     config, options:
         A whole `Config`, or some of its options by name (``method="temporal"``, ``hops=2`` …).
 
@@ -103,6 +108,10 @@ def align(
         warn_of_missing_labels(literals, source, target)
     if checkpoint is not None and config.method not in TRAINED:
         raise InputError(f"a checkpoint goes with methods that train, dualmatch and fused; {config.method} does not")
+    if engine is not None and config.method not in EXPLAINED:
+        raise InputError(
+            f"an engine goes with methods evidence and fused; {config.method} computes in this process, so leave it out"
+        )
     if config.many_to_one and config.method not in EXPLAINED:
         raise InputError(
             f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
@@ -110,7 +119,7 @@ def align(
     saved = None if checkpoint is None else Path(checkpoint)
     known = check_pairs(seeds, source, target)
     forbidden = check_forbidden(forbid, source, target, known)
-    run = Run(source, target, known, config, Stages(progress), saved, literals, Forbidden(forbidden))
+    run = Run(source, target, known, config, Stages(progress), saved, literals, Forbidden(forbidden), engine)
     return METHODS[config.method](run)
 
 
@@ -242,6 +251,7 @@ def _gathered(run: Run) -> Evidence:
             progress=run.stages.step,
             literals=run.literals,
             forbidden=run.forbidden,
+            engine=run.engine,
         )
     alone = evidence.beliefs.without_partner
     if alone is None and len(evidence.beliefs.pairs) >= LEAST_SAMPLE:

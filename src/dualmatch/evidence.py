@@ -18,6 +18,7 @@ from dualmatch.encode.evidence.relations import RelationAlignment, align_relatio
 from dualmatch.encode.evidence.sides import FactSides, Ids, fact_sides
 from dualmatch.encode.evidence.texts import with_texts
 from dualmatch.encode.evidence.tokens import Knowledge
+from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.rounds import Looking, Part, Round
@@ -74,11 +75,11 @@ def gather_evidence(
     target: TemporalGraph,
     seeds: NDArray[np.integer] | None = None,
     max_rounds: int = 8,
-    n_threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
     literals: LiteralPair | None = None,
     without: Collection[Part] = (),
     forbidden: Forbidden | None = None,
+    engine: Engine | None = None,
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -92,11 +93,14 @@ def gather_evidence(
         Parts to do without, to see what they are worth.
     forbidden:
         Pairs that are no candidates in any round.
+    engine:
+        Where blocks are computed; in this process by default. No result depends on it.
     """
+    engine = InProcess() if engine is None else engine
     left, right, kinds = fact_sides(source, target)
     left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
-    looking = Looking(left, right, kinds, given, n_threads, without, forbidden)
+    looking = Looking(left, right, kinds, given, engine, without, forbidden)
     start, log, pairs, settling = time.perf_counter(), [], given, False
     look = looking.first()
     first_pairs = look.sure
@@ -128,7 +132,7 @@ def gather_evidence(
         plan=looking.balanced(ranking, look.plan.sharpness),
         beliefs=beliefs,
         first_pairs=first_pairs,
-        relations=align_relations(left, right, pairs),
+        relations=align_relations(left, right, pairs, engine),
         knowledge=look.knowledge,
         source=left,
         target=right,

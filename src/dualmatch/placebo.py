@@ -21,6 +21,7 @@ from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, build_tokens
+from dualmatch.engine import Engine
 
 
 def without_partners(
@@ -30,7 +31,7 @@ def without_partners(
     weights: tuple[np.ndarray, np.ndarray],
     beliefs: Beliefs,
     known: Ids,
-    n_threads: int = 2,
+    engine: Engine | None = None,
     *,
     relations: bool = True,
     forbidden: Forbidden | None = None,
@@ -66,7 +67,7 @@ def without_partners(
                 plan,
                 (pairs[lose_target], pairs[lose_source]),
                 (beliefs.pairs[stays], beliefs.confidence[stays]),
-                n_threads,
+                engine,
                 relations,
                 barred,
             )
@@ -80,7 +81,7 @@ def _bereaved(
     plan: SparsePlan,
     parted: tuple[Ids, Ids],
     settled: tuple[Ids, np.ndarray],
-    n_threads: int,
+    engine: Engine | None,
     align_them: bool,
     forbidden: Forbidden,
 ) -> Scores:
@@ -89,16 +90,16 @@ def _bereaved(
     pairs, confidence = settled
     gone = _marked(plan.shape[0], lost_source[:, 0]), _marked(plan.shape[1], lost_target[:, 1])
     source, target = (side.without(which) for side, which in zip(sides, gone, strict=True))
-    relations = align_relations(source, target, pairs if align_them else pairs[:0])
+    relations = align_relations(source, target, pairs if align_them else pairs[:0], engine)
     soft = SoftPairs(pairs[:, 0], pairs[:, 1], confidence)
     tokens = build_tokens(source, target, kinds, Knowledge(soft, relations.source_class, relations.target_class))
     scored = scored_tokens(tokens)
     open_rows, open_columns = (
         np.flatnonzero(~(which | _marked(len(which), pairs[:, side]))) for side, which in enumerate(gone)
     )
-    found = find_candidates(scored, n_threads=n_threads, among=(open_rows, open_columns))
+    found = find_candidates(scored, engine=engine, among=(open_rows, open_columns))
     similarity = forbidden.left_out_of(found)
-    again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations, plan.background)
+    again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations, plan.background, engine)
     chosen, _ = assign(again.entries)
     alone = np.isin(chosen[:, 0], lost_target[:, 0]) | np.isin(chosen[:, 1], lost_source[:, 1])
     return scores_of(again, scored.known, chosen[alone])

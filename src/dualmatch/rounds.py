@@ -21,6 +21,7 @@ from dualmatch.encode.evidence.decoys import decoy_scores
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder
+from dualmatch.engine import Engine
 from dualmatch.placebo import without_partners
 
 Floats = NDArray[np.float64]
@@ -89,13 +90,13 @@ class Looking:
         right: FactSides,
         kinds: tuple[TimeKind, ...],
         given: Ids,
-        n_threads: int,
+        engine: Engine,
         without: Collection[Part] = (),
         forbidden: Forbidden | None = None,
     ) -> None:
         self.aligned, self.background = "relations" not in without, "background" not in without
         self.forbidden = Forbidden(given[:0]) if forbidden is None else forbidden
-        self.left, self.right, self.kinds, self.given, self.n_threads = left, right, kinds, given, n_threads
+        self.left, self.right, self.kinds, self.given, self.engine = left, right, kinds, given, engine
         self.builder = TokenBuilder(left, right, kinds)
         self.scored: Scored | None = None  # of the last round
         self.may_be_chance = not len(given)  # until a round finds that most pairs are more than decoys reach
@@ -114,18 +115,18 @@ class Looking:
         tokens = self.builder.build(knowledge)
         self.scored = scored = scored_tokens(tokens)
         if before is None:
-            found = self.forbidden.left_out_of(find_candidates(scored, n_threads=self.n_threads))
+            found = self.forbidden.left_out_of(find_candidates(scored, engine=self.engine))
             found = similarity = _with_seeds(found, self.given)
         else:
             among = _open(before.beliefs)
-            found = self.forbidden.left_out_of(find_candidates(scored, n_threads=self.n_threads, among=among))
+            found = self.forbidden.left_out_of(find_candidates(scored, engine=self.engine, among=among))
             similarity = _renewed(before.similarity, found, among)
         plan = self.balanced(similarity, sharpness_of(found))
         decoys = None
         if self.may_be_chance:
             reached, weight = decoy_scores(self.left, self.right, self.kinds, knowledge, tokens, scored)
             decoys = Scores(logit(reached), weight, np.ones(len(reached)))  # no rivals are known of
-        beliefs = believe(plan, scored.known, self.given, decoys=decoys)
+        beliefs = believe(plan, scored.known, self.given, decoys=decoys, engine=self.engine)
         self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST_LIKE_DECOYS
         return Look(knowledge, len(tokens.weights), tokens.smoothing, scored.known, similarity, plan, beliefs)
 
@@ -133,7 +134,7 @@ class Looking:
         """The last round's similarity, with context for what is in no `closed` pair."""
         if self.scored is None:
             raise ValueError("there has been no round yet")
-        return with_context(look.similarity, (self.left, self.right), self.scored, closed)
+        return with_context(look.similarity, (self.left, self.right), self.scored, closed, self.engine)
 
     def final_beliefs(self, look: Look) -> Beliefs:
         """The last round's beliefs, measured against what entities reach whose partner never was."""
@@ -146,7 +147,7 @@ class Looking:
             look.weights,
             look.beliefs,
             self.given,
-            self.n_threads,
+            self.engine,
             relations=self.aligned,
             forbidden=self.forbidden,
         )
@@ -155,7 +156,7 @@ class Looking:
         return believe(look.plan, look.weights, self.given, chance=chance)
 
     def _knowledge(self, pairs: Ids, beliefs: Beliefs | None) -> Knowledge:
-        relations = align_relations(self.left, self.right, pairs if self.aligned else pairs[:0])
+        relations = align_relations(self.left, self.right, pairs if self.aligned else pairs[:0], self.engine)
         if beliefs is None:
             soft = SoftPairs(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
         else:
@@ -167,7 +168,7 @@ class Looking:
 
     def balanced(self, similarity: sp.csr_matrix, sharpness: float) -> SparsePlan:
         """Sinkhorn until little moves."""
-        return sparse_sinkhorn(sp.csr_array(similarity), sharpness, UNTIL_LITTLE_MOVES, self.background)
+        return sparse_sinkhorn(sp.csr_array(similarity), sharpness, UNTIL_LITTLE_MOVES, self.background, self.engine)
 
 
 def _open(beliefs: Beliefs) -> tuple[Ids, Ids]:

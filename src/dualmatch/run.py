@@ -19,6 +19,7 @@ from dualmatch.decode.matching import MatchingProblem, matching_problem
 from dualmatch.decode.sinkhorn import Plan, sinkhorn
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
+from dualmatch.engine import Engine
 from dualmatch.evidence import Evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
@@ -42,9 +43,10 @@ class Run:
         checkpoint: Path | None,
         literals: LiteralPair | None,
         forbidden: Forbidden,
+        engine: Engine | None = None,
     ) -> None:
         self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
-        self.forbidden = forbidden
+        self.forbidden, self.engine = forbidden, engine
         self.config, self.stages, self.checkpoint = config, stages, checkpoint
         # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
         self.share = config.memory_limit // 4

@@ -11,6 +11,7 @@ import click
 from dualmatch.align import align
 from dualmatch.alignment import Alignment
 from dualmatch.cli import console
+from dualmatch.cli.engine import EngineOptions, engine_options
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import (
     called_with,
@@ -102,6 +103,7 @@ _PATH = click.Path(path_type=Path)
 @side_options
 @reading_options
 @model_options(Config)
+@engine_options
 @json_option
 @force_option
 @talk_options
@@ -122,6 +124,7 @@ def align_command(
     target: tuple[Path, ...],
     asked: Asked,
     json_path: str | None,
+    engine: EngineOptions,
     force: bool,
     quiet: bool,
     **options: Any,
@@ -143,6 +146,7 @@ def align_command(
       dualmatch align data/yago-wiki20k -o links.tsv --seeds known_pairs.tsv
       dualmatch align data/mine -o better.tsv --seeds decisions.db --forbid decisions.db
       dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
+      dualmatch align big.parquet bigger.parquet -o links.tsv --engine dask --scheduler tls://cluster:8786
       dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
     """
     start = time.perf_counter()
@@ -166,10 +170,10 @@ def align_command(
     check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
     check_there([call.seeds, *(each.labels for each in recipe.options)])
-    with console.progress_shown(quiet) as progress:
+    with engine.opened(config) as blocks, console.progress_shown(quiet) as progress:
         if progress is not None:
             progress("read", 0, 0, "")
-        sides = asked.read(recipe)
+        sides = asked.read(recipe, blocks)
         outputs.check_names(sides.source, sides.target)
         hashes = input_hashes(recipe) if explained else {}
         read = time.perf_counter() - start
@@ -181,6 +185,7 @@ def align_command(
             literals=sides.literals,
             progress=progress,
             checkpoint=checkpoint,
+            engine=blocks,
             config=config,
         )
         words = reasons_of(alignment) if call.reasons else None

@@ -12,6 +12,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import Command, given
+from dualmatch.engine import Engine
 from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.io.atomic import STANDARD_OUTPUT
 from dualmatch.io.columns import parse_columns
@@ -122,9 +123,9 @@ class Asked:
     def recipe(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> Recipe:
         return Recipe(tuple(paths), self.options, tuple(source), tuple(target))
 
-    def read(self, recipe: Recipe) -> Sides:
+    def read(self, recipe: Recipe, engine: Engine | None = None) -> Sides:
         """Read both sides and say what was understood."""
-        sides = recipe.read()
+        sides = recipe.read(engine)
         self.tell(sides.notes, sides.rejections)
         return sides
 

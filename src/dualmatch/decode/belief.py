@@ -21,6 +21,7 @@ from dualmatch.decode.hiding import LEAST_SETTLED, hidden
 from dualmatch.decode.mixture import Learnt, Scores, learn, learn_from_decoys
 from dualmatch.decode.sinkhorn import Vector
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
+from dualmatch.engine import Engine
 
 Ids = NDArray[np.int64]
 
@@ -74,6 +75,7 @@ def believe(
     *,
     decoys: Scores | None = None,
     chance: Scores | None = None,
+    engine: Engine | None = None,
 ) -> Beliefs:
     """Beliefs about the candidates of a plan.
 
@@ -91,6 +93,8 @@ def believe(
     chance:
         What entities without partner reach, where that is known better than by hiding partners within the plan: for
         the last word on a plan.
+    engine:
+        Where Sinkhorn is computed.
     """
     pairs, entry = assign(plan.entries)
     certain = np.isin(pairs[:, 0], known[:, 0])
@@ -99,7 +103,7 @@ def believe(
     final = chance is not None
     if chance is None:
         settled = pairs[~certain][entry[~certain] >= _settled_from(entry[~certain])]
-        chance = _left_behind(plan, weights, settled)
+        chance = _left_behind(plan, weights, settled, engine)
     learnt: Learnt | None = None
     like_decoys = 0.0
     if len(found.score) >= LEAST_SAMPLE:
@@ -157,7 +161,7 @@ def _settled_from(entry: Vector) -> float:
     return min(SURE, float(np.partition(entry, -LEAST_SETTLED)[-LEAST_SETTLED]))
 
 
-def _left_behind(plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids) -> Scores:
+def _left_behind(plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids, engine: Engine | None) -> Scores:
     """What entities reach whose partner was hidden: whom they choose in its absence, and with what share.
 
     Some pairs lose their target and others their source in the same run, as entities without partner exist on both
@@ -167,7 +171,7 @@ def _left_behind(plan: SparsePlan, weights: tuple[Vector, Vector], pairs: Ids) -
     for lose_target, lose_source in hidden(scores_of(plan, weights, pairs), weights, pairs):
         rows = np.setdiff1d(np.arange(plan.shape[0]), pairs[lose_source, 0])
         columns = np.setdiff1d(np.arange(plan.shape[1]), pairs[lose_target, 1])
-        again = plan.restricted(rows, columns)
+        again = plan.restricted(rows, columns, engine)
         chosen, _ = assign(again.entries)
         alone = np.isin(rows[chosen[:, 0]], pairs[lose_target, 0]) | np.isin(
             columns[chosen[:, 1]], pairs[lose_source, 1]

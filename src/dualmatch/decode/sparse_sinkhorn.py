@@ -8,13 +8,14 @@ K v = E v + Σ v with E = exp(c·s) − 1 on the candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dualmatch.decode.sinkhorn import Best, Vector
+from dualmatch.engine import Engine, InProcess
 from dualmatch.similarity import Rows
 
 UNTIL_LITTLE_MOVES: Final = 20
@@ -47,10 +48,10 @@ class SparsePlan:
     def shape(self) -> tuple[int, int]:
         return self.similarity.shape[0], self.similarity.shape[1]
 
-    def restricted(self, rows: Rows, columns: Rows) -> SparsePlan:
+    def restricted(self, rows: Rows, columns: Rows, engine: Engine | None = None) -> SparsePlan:
         """The same Sinkhorn on some rows and columns of the candidates alone."""
         part = sparse.csr_array(self.similarity[rows][:, columns])
-        return sparse_sinkhorn(part, self.sharpness, self.iterations, self.background)
+        return sparse_sinkhorn(part, self.sharpness, self.iterations, self.background, engine)
 
     def by_row(self) -> sparse.csr_array:
         """Entries of the kernel divided by their row's sum: what each row chooses if columns may be taken twice."""
@@ -78,7 +79,11 @@ class SparsePlan:
 
 
 def sparse_sinkhorn(
-    similarity: sparse.csr_array, sharpness: float, iterations: int = 10, background: bool = True
+    similarity: sparse.csr_array,
+    sharpness: float,
+    iterations: int = 10,
+    background: bool = True,
+    engine: Engine | None = None,
 ) -> SparsePlan:
     """Balance sparse candidates against a background of 1 (see the module's text).
 
@@ -88,7 +93,11 @@ def sparse_sinkhorn(
         At most about 700 / sharpness, so that exp stays finite.
     background:
         False: what is no candidate has the kernel 0, so that every row is forced on its own list; for comparison only.
+    engine:
+        Where blocks of rows are summed.
     """
+    if engine is None or similarity.nnz < engine.least_entries:
+        engine = InProcess()
     n_source = similarity.shape[0]
     similarity = sparse.csr_array(similarity, dtype=np.float64)
     similarity.sort_indices()
@@ -98,8 +107,9 @@ def sparse_sinkhorn(
     excess_t = sparse.csr_array(excess.T)
     # Rows first ends with columns of sum 1, columns first with rows of sum 1. Their geometric mean shares what is left
     # between both sides: the plan of the swapped graphs is the transpose of this one.
-    u_first, v_second = _scales(excess, excess_t, iterations, floor)
-    v_first, u_second = _scales(excess_t, excess, iterations, floor)
+    with engine.placed(excess, excess_t) as (rows, columns):
+        u_first, v_second = _scales((rows, columns), excess.shape, iterations, floor, engine)
+        v_first, u_second = _scales((columns, rows), excess_t.shape, iterations, floor, engine)
     u, v = np.sqrt(u_first * u_second), np.sqrt(v_first * v_second)
     row = np.repeat(np.arange(n_source), np.diff(excess.indptr))
     data = u[row] * (floor + excess.data) * v[excess.indices]
@@ -108,14 +118,37 @@ def sparse_sinkhorn(
 
 
 def _scales(
-    excess: sparse.csr_array, transposed: sparse.csr_array, iterations: int, floor: float
+    excess: tuple[Any, Any], shape: tuple[int, int], iterations: int, floor: float, engine: Engine
 ) -> tuple[Vector, Vector]:
-    """u and v after rows, then columns, were divided by their sums in turn; `floor` is the kernel elsewhere."""
-    u, v = np.ones(excess.shape[0]), np.ones(excess.shape[1])
+    """u and v after rows, then columns, were divided by their sums in turn; `floor` is the kernel elsewhere.
+
+    Parameters
+    ----------
+    excess:
+        What the kernel is above the floor, and its transpose, as placed by the engine.
+    """
+    u, v = np.ones(shape[0]), np.ones(shape[1])
     for _ in range(iterations):
-        u = _inverse(excess @ v + floor * v.sum())
-        v = _inverse(transposed @ u + floor * u.sum())
+        u = _inverse(_product(excess[0], v, len(u), engine) + floor * v.sum())
+        v = _inverse(_product(excess[1], u, len(v), engine) + floor * u.sum())
     return u, v
+
+
+def _product(matrix: Any, vector: Vector, n_rows: int, engine: Engine) -> Vector:
+    with engine.placed(vector) as (placed,):
+        blocks = engine.map(_rows_times, [(matrix, *span, placed) for span in engine.spans(n_rows)])
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _rows_times(matrix: sparse.csr_array, first: int, last: int, vector: Vector) -> Vector:
+    """Some rows of a matrix times a vector, without a copy of the rows."""
+    start, end = matrix.indptr[first], matrix.indptr[last]
+    rows = sparse.csr_array(
+        (matrix.data[start:end], matrix.indices[start:end], matrix.indptr[first : last + 1] - start),
+        shape=(last - first, matrix.shape[1]),
+    )
+    product: Vector = rows @ vector
+    return product
 
 
 def _inverse(sums: Vector) -> Vector:

@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from dualmatch.decode.forbidding import NO_PARTNER
+from dualmatch.engine import Engine
 from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
@@ -138,13 +139,19 @@ class Recipe:
         """Whether one folder holds both graphs."""
         return len(self.paths) == 1 and not self.source and not self.target
 
-    def read(self) -> Sides:
-        """Read both graphs."""
-        sides = self._read()
+    def read(self, engine: Engine | None = None) -> Sides:
+        """Read both graphs.
+
+        Parameters
+        ----------
+        engine:
+            Where workers see the files, they read them, each side one.
+        """
+        sides = self._read(engine)
         _check_labels(sides, self.options)
         return sides
 
-    def _read(self) -> Sides:
+    def _read(self, engine: Engine | None) -> Sides:
         if self.is_folder:
             return _from_folder(self.paths[0], self.options)
         if len(self.paths) not in (0, 2):
@@ -158,6 +165,8 @@ class Recipe:
                 raise InputError(f"no {side} given; give SOURCE and TARGET, or --source FILE and --target FILE")
         if all(STANDARD_INPUT in files for files in sides):
             raise InputError("standard input can be read once only; give one side as a file")
+        if engine is not None and not self.uses_standard_input and engine.sees(self.files):
+            return Sides(_read_by_workers(self.moved(Path.resolve), engine))
         return Sides((read(sides[0], self.options[0]), read(sides[1], self.options[1])))
 
     def moved(self, to: Callable[[Path], Path]) -> Recipe:
@@ -182,6 +191,30 @@ class Recipe:
         paths, source, target = (tuple(Path(text) for text in data[name]) for name in ("paths", "source", "target"))
         first, second = (ReadOptions.from_dict(options) for options in data["options"])
         return cls(paths, (first, second), source, target)
+
+
+def _read_by_workers(recipe: Recipe, engine: Engine) -> tuple[Reading, Reading]:
+    """Each side read by one worker; what it warned of is said here."""
+    sides = (*recipe.paths[:1], *recipe.source), (*recipe.paths[1:], *recipe.target)
+    readings = []
+    for reading, warnings in engine.map(_read_and_heard, list(zip(sides, recipe.options, strict=True))):
+        for words in warnings:
+            logger.warning("%s", words)
+        readings.append(reading)
+    return readings[0], readings[1]
+
+
+def _read_and_heard(files: tuple[Path, ...], options: ReadOptions) -> tuple[Reading, list[str]]:
+    """On a worker: one side, and the warnings of reading it."""
+    heard: list[str] = []
+    ear = logging.Handler(logging.WARNING)
+    ear.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    ours = logging.getLogger("dualmatch")
+    ours.addHandler(ear)
+    try:
+        return read(files, options), heard
+    finally:
+        ours.removeHandler(ear)
 
 
 def _check_labels(sides: Sides, options: tuple[ReadOptions, ReadOptions]) -> None:

@@ -11,6 +11,7 @@ from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.encode.evidence.sides import Ids
 from dualmatch.encode.evidence.tokens import Tokens
+from dualmatch.engine import Engine, InProcess
 
 Vector = NDArray[np.float64]
 
@@ -64,12 +65,14 @@ def scored_tokens(tokens: Tokens, products_per_entity: float | None = None) -> S
 
 
 def find_candidates(
-    scored: Scored, n_candidates: int = 20, n_threads: int = 2, among: tuple[Ids, Ids] | None = None
+    scored: Scored, n_candidates: int = 20, *, engine: Engine | None = None, among: tuple[Ids, Ids] | None = None
 ) -> sp.csr_matrix:
     """Similarity of the best candidates, by row and by column.
 
     Parameters
     ----------
+    engine:
+        Where blocks of rows are searched.
     among:
         Rows and columns to look at; all by default.
 
@@ -80,8 +83,8 @@ def find_candidates(
     source, target, _ = scored
     if among is not None:
         source, target = source[among[0]], target[among[1]]
-    by_row = sp_matmul_topn(source, target.T.tocsr(), top_n=n_candidates, threshold=0.0, n_threads=n_threads)
-    by_column = sp_matmul_topn(target, source.T.tocsr(), top_n=n_candidates, threshold=0.0, n_threads=n_threads)
+    engine = InProcess() if engine is None else engine
+    by_row, by_column = _best_of(source, target, n_candidates, engine), _best_of(target, source, n_candidates, engine)
     found = by_row.maximum(by_column.T.tocsr()).tocsr()
     found.data = (np.rint(found.data * _GRID) / _GRID).astype(np.float32)
     if among is not None:
@@ -90,6 +93,21 @@ def find_candidates(
     found.eliminate_zeros()
     found.sort_indices()
     return found
+
+
+def _best_of(left: sp.csr_matrix, right: sp.csr_matrix, n_best: int, engine: Engine) -> sp.csr_matrix:
+    """The best of `right` for each row of `left`."""
+    with engine.placed(left, right.T.tocsr()) as (rows, columns):
+        items = [(rows, *span, columns, n_best, engine.threads) for span in engine.spans(left.shape[0])]
+        blocks = engine.map(_best_of_rows, items)
+    return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
+
+
+def _best_of_rows(
+    rows: sp.csr_matrix, first: int, last: int, columns: sp.csr_matrix, n_best: int, n_threads: int
+) -> sp.csr_matrix:
+    part = rows if last - first == rows.shape[0] else rows[first:last]
+    return sp_matmul_topn(part, columns, top_n=n_best, threshold=0.0, n_threads=n_threads)
 
 
 def _only_columns(matrix: sp.csr_matrix, columns: Ids) -> sp.csr_matrix:

@@ -8,12 +8,16 @@ can change a bit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.encode.evidence.candidates import Scored
 from dualmatch.encode.evidence.sides import FactSides, Ids
+from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.hashing import mixed
 
 Vectors = NDArray[np.float32]
@@ -30,13 +34,19 @@ _NOISE = 3.0 / np.sqrt(2 * _DIMENSIONS)
 
 
 def with_context(
-    similarity: sp.csr_matrix, sides: tuple[FactSides, FactSides], scored: Scored, closed: Ids
+    similarity: sp.csr_matrix,
+    sides: tuple[FactSides, FactSides],
+    scored: Scored,
+    closed: Ids,
+    engine: Engine | None = None,
 ) -> sp.csr_matrix:
     """Similarity plus a little context where neither entity stands in a `closed` pair."""
+    engine = InProcess() if engine is None else engine
     rows, columns = (np.setdiff1d(np.arange(size), closed[:, side]) for side, size in enumerate(similarity.shape))
     fold = _fold(scored.source.shape[1])
-    source, target = _vectors(sides[0], scored.source, fold, rows), _vectors(sides[1], scored.target, fold, columns)
-    context = _best(source, target).maximum(_best(target, source).T.tocsr())
+    source = _vectors(sides[0], scored.source, fold, rows, engine)
+    target = _vectors(sides[1], scored.target, fold, columns, engine)
+    context = _best(source, target, engine).maximum(_best(target, source, engine).T.tocsr())
     listed = similarity[rows][:, columns].tocoo()
     values = np.maximum(_cosine_of(source, target, listed), 0.0)
     entries = context.maximum(sp.csr_matrix((values, (listed.row, listed.col)), shape=context.shape)).tocoo()
@@ -57,16 +67,33 @@ def _fold(n_tokens: int) -> sp.csr_matrix:
     return sp.csr_matrix((sign, place, start), shape=(n_tokens, _DIMENSIONS))
 
 
-def _vectors(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix, wanted: Ids) -> Vectors:
+def _vectors(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix, wanted: Ids, engine: Engine) -> Vectors:
     """One integer-valued vector of length ≤ 2048 for some entities: mean of their one-hop and two-hop context."""
     adjacency = _adjacency(sides)
-    own = np.empty((tokens.shape[0], _DIMENSIONS), dtype=np.float32)
-    for start in range(0, len(own), _BLOCK):
-        own[start : start + _BLOCK] = (tokens[start : start + _BLOCK] @ fold).toarray()
-    one_hop = _unit(adjacency @ own)
+    with engine.placed(tokens, fold) as placed:
+        own = _stacked(engine, _folded, placed, tokens.shape[0])
+    with engine.placed(adjacency, own) as placed:
+        one_hop = _stacked(engine, _gathered, placed, adjacency.shape[0])
     del own
-    two_hops = _unit(adjacency[wanted] @ one_hop)
+    with engine.placed(adjacency[wanted], one_hop) as placed:
+        two_hops = _stacked(engine, _gathered, placed, len(wanted))
     return np.rint(np.concatenate([one_hop[wanted], two_hops], axis=1) * np.float32(_UNIT / np.sqrt(2.0)))
+
+
+def _stacked(engine: Engine, function: Callable[..., Vectors], operands: tuple[Any, Any], n_rows: int) -> Vectors:
+    blocks = engine.map(function, [(operands[0], *span, operands[1]) for span in engine.spans(n_rows)])
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _folded(tokens: sp.csr_matrix, first: int, last: int, fold: sp.csr_matrix) -> Vectors:
+    """What some entities' own facts say, in few dimensions."""
+    folded: Vectors = (tokens[first:last] @ fold).toarray()
+    return folded
+
+
+def _gathered(adjacency: sp.csr_matrix, first: int, last: int, vectors: Vectors) -> Vectors:
+    """What the neighbours of some entities say, as unit vectors."""
+    return _unit(adjacency[first:last] @ vectors)
 
 
 def _cosine_of(source: Vectors, target: Vectors, pairs: sp.coo_matrix) -> NDArray[np.float32]:
@@ -98,8 +125,17 @@ def _unit(vectors: Vectors) -> Vectors:
     return unit
 
 
-def _best(left: Vectors, right: Vectors, n_best: int = 20, block: int = 256) -> sp.csr_matrix:
-    """The n best of each row, ties with the last one included; nothing at noise level."""
+def _best(left: Vectors, right: Vectors, engine: Engine) -> sp.csr_matrix:
+    """The best of each row, ties with the last one included; nothing at noise level."""
+    with engine.placed(left, right) as (rows, columns):
+        blocks = engine.map(_best_of_rows, [(rows, *span, columns) for span in engine.spans(len(left))])
+    return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
+
+
+def _best_of_rows(
+    left: Vectors, first: int, last: int, right: Vectors, n_best: int = 20, block: int = 256
+) -> sp.csr_matrix:
+    left = left[first:last]
     parts = []
     # Two blocks used again and again: fresh memory costs more than the arithmetic.
     products, ordered = (np.empty((min(block, len(left)), len(right)), dtype=np.float32) for _ in range(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from scipy import sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from dualmatch.encode.evidence.sides import FactSides, Ids
+from dualmatch.engine import Engine, InProcess
 
 Floats = NDArray[np.float64]
 
@@ -50,33 +52,74 @@ class RelationAlignment:
         return row, column, entries.data[kept], support
 
 
-def align_relations(source: FactSides, target: FactSides, pairs: Ids) -> RelationAlignment:
+def align_relations(
+    source: FactSides, target: FactSides, pairs: Ids, engine: Engine | None = None
+) -> RelationAlignment:
     """Cosine of each pair of directed relations over the entity pairs they connect.
 
     Parameters
     ----------
     pairs: (n, 2) int64
         Aligned entities, each entity at most once.
+    engine:
+        Where blocks of pairs are counted.
     """
-    edges_source, edges_target = (_edges(sides, pairs[:, side]) for side, sides in enumerate((source, target)))
+    engine = InProcess() if engine is None else engine
     n_source, n_target = source.n_directed, target.n_directed
-    edges, number = np.unique(np.concatenate([edges_source[0], edges_target[0]]), return_inverse=True)
-    left = _incidence(number[: len(edges_source[0])], edges_source[1], len(edges), n_source)
-    right = _incidence(number[len(edges_source[0]) :], edges_target[1], len(edges), n_target)
-    together = (left.T @ right).tocoo()
-    count_left, count_right = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (left, right))
+    with engine.placed(*_edges(source, pairs[:, 0]), *_edges(target, pairs[:, 1])) as edges:
+        spans = engine.spans(len(pairs))
+        counts = engine.map(_counted, [(*edges, *span, len(pairs), n_source, n_target) for span in spans])
+    counted = sum((each.together for each in counts[1:]), start=counts[0].together)
+    counted.sort_indices()
+    together = counted.tocoo()
+    count_left, count_right = (np.sum([each[side] for each in counts], axis=0) for side in (1, 2))
     cosine = together.data / (np.sqrt(count_left[together.row] * count_right[together.col]) + _PSEUDO_COUNT)
     similarity = sp.csr_matrix((cosine, (together.row, together.col)), shape=(n_source, n_target))
     return RelationAlignment(similarity, *_classes(similarity), support=together.tocsr())
 
 
+class _Counts(NamedTuple):
+    """Whole numbers, so that blocks may be added in any order: edges with both relations, and with either."""
+
+    together: sp.csr_matrix
+    left: Floats
+    right: Floats
+
+
+def _counted(
+    edge_source: Ids,
+    relation_source: Ids,
+    edge_target: Ids,
+    relation_target: Ids,
+    first: int,
+    last: int,
+    n_pairs: int,
+    n_source: int,
+    n_target: int,
+) -> _Counts:
+    """Counts over the edges that begin at some of the pairs; edges are sorted."""
+    low, high = first * n_pairs, last * n_pairs
+    parts = []
+    for edge, relation in ((edge_source, relation_source), (edge_target, relation_target)):
+        span = slice(*np.searchsorted(edge, (low, high)))
+        parts.append((edge[span], relation[span]))
+    edges, number = np.unique(np.concatenate([edge for edge, _ in parts]), return_inverse=True)
+    cut = len(parts[0][0])
+    left = _incidence(number[:cut], parts[0][1], len(edges), n_source)
+    right = _incidence(number[cut:], parts[1][1], len(edges), n_target)
+    sums = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (left, right))
+    return _Counts(sp.csr_matrix(left.T @ right), *sums)
+
+
 def _edges(sides: FactSides, members: Ids) -> tuple[Ids, Ids]:
-    """Sides whose two entities are both aligned: (number of the ordered pair of pairs, directed relation)."""
+    """Sides whose two entities are both aligned, sorted: (number of the ordered pair of pairs, directed relation)."""
     number = np.full(sides.n_entities, -1, dtype=np.int64)
     number[members] = np.arange(len(members))
     first, second = number[sides.entity], number[sides.other]
     both = (first >= 0) & (second >= 0)
-    return first[both] * len(members) + second[both], sides.relation[both]
+    edge = first[both] * len(members) + second[both]
+    order = np.argsort(edge, kind="stable")
+    return edge[order], sides.relation[both][order]
 
 
 def _incidence(edge: Ids, relation: Ids, n_edges: int, n_relations: int) -> sp.csr_matrix:

@@ -1,0 +1,98 @@
+"""Options that say where blocks are computed, declared once."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from dualmatch.cli.options import Command
+from dualmatch.config import EXPLAINED, Config
+from dualmatch.engine import Engine, InProcess
+from dualmatch.errors import InputError
+
+_OPTIONS = (
+    click.option(
+        "--engine",
+        type=click.Choice(["process", "dask"]),
+        default="process",
+        show_default=True,
+        help="Where blocks of rows are computed (methods evidence and fused): in this process, or on a Dask cluster "
+        "(needs the extra [dask]). The result is the same.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="With --engine dask: a cluster that is there already, such as tls://host:8786.  [default: one of this "
+        "machine, on the loopback device alone]",
+    ),
+    click.option(
+        "--workers", type=click.IntRange(1), help="With --engine dask: processes of its own cluster.  [default: cores]"
+    ),
+    click.option("--threads", type=click.IntRange(1), help="Threads of this process.  [default: cores]"),
+    click.option(
+        "--exchange",
+        type=click.Path(path_type=Path),
+        help="With --engine dask: a folder that all workers see, for what they compute on.  [default: a temporary one; "
+        "workers that do not see it get everything over the network]",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What a call said about the engine."""
+
+    kind: Literal["process", "dask"]
+    scheduler: str | None
+    workers: int | None
+    threads: int | None
+    exchange: Path | None
+
+    def __post_init__(self) -> None:
+        given = {"--scheduler": self.scheduler, "--workers": self.workers, "--exchange": self.exchange}
+        for name, value in given.items():
+            if value is not None and self.kind != "dask":
+                raise InputError(f"{name} goes with --engine dask; add it, or leave {name} out")
+        if self.scheduler is not None and self.workers is not None:
+            raise InputError("--workers is for a cluster of its own; the one at --scheduler has its workers already")
+        if self.threads is not None and self.kind == "dask":
+            raise InputError("--threads goes with --engine process; workers of a cluster take one thread each")
+        if self.exchange is not None and not self.exchange.is_dir():
+            raise InputError(f"--exchange {self.exchange}: no such folder; make it first")
+
+    def opened(self, config: Config) -> AbstractContextManager[Engine | None]:
+        """The engine for a run; None where the method has no use for one and none was asked for."""
+        if self.kind == "process":
+            engine = InProcess() if self.threads is None else InProcess(self.threads)
+            return nullcontext(engine if config.method in EXPLAINED else None)
+        if config.method not in EXPLAINED:
+            raise InputError(
+                f"--engine dask is for methods evidence and fused; {config.method} computes in one process"
+            )
+        from dualmatch.engine.cluster import Cluster
+
+        return Cluster(self.scheduler, self.workers, exchange=self.exchange)
+
+
+def engine_options(command: Command) -> Command:
+    """Add the options; the command gets them as one argument, ``engine``."""
+
+    @functools.wraps(command)
+    def with_engine(
+        engine: Literal["process", "dask"],
+        scheduler: str | None,
+        workers: int | None,
+        threads: int | None,
+        exchange: Path | None,
+        **others: Any,
+    ) -> Any:
+        return command(engine=EngineOptions(engine, scheduler, workers, threads, exchange), **others)
+
+    for option in reversed(_OPTIONS):
+        with_engine = option(with_engine)
+    return with_engine

@@ -1,0 +1,211 @@
+"""Blocks on a Dask cluster: a local one of several processes, or any that is there already.
+
+A killed worker costs time, not the run: its blocks are computed again by the others. Operands go through files where
+all workers see the folder (`dualmatch.engine.exchange`), and over the network where they do not.
+
+Whoever can reach a Dask scheduler can run code on its workers. So the local cluster listens on the loopback device
+alone and, since other users of the machine can reach that too, speaks TLS with keys made for this run; docs/cluster.md
+says how to reach another cluster safely.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from dualmatch.engine.blocks import Spans, T, spans_of
+from dualmatch.engine.exchange import Stored, store
+from dualmatch.engine.in_process import usable_cores
+from dualmatch.errors import InputError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+logger = logging.getLogger(__name__)
+
+_NOT_INSTALLED: Final = "engine dask needs the extra [dask]: pip install 'dualmatch[dask]'"
+_LOOPBACK: Final = "127.0.0.1"
+# An array up to this size goes along with the block: a file would cost more.
+_SMALL_BYTES: Final = 2**16
+# How often a step is begun anew after operands were lost with their worker.
+_ATTEMPTS: Final = 5
+
+
+@dataclass(eq=False)
+class _Sent:
+    """An operand on the workers, and what it was, to be sent again if they lose it."""
+
+    value: Any
+    future: Any
+
+
+class Cluster:
+    """An engine of several processes.
+
+    Parameters
+    ----------
+    scheduler:
+        Address of a cluster that is there already (``tcp://…``, ``tls://…``); a local one is started where None.
+    workers:
+        Processes of the local cluster; the machine's cores by default.
+    block_rows:
+        Rows a block. No result depends on it.
+    exchange:
+        A folder that all workers see, such as one on shared storage. By default a temporary one, which the workers of
+        another machine will not see: they get their operands over the network.
+    least_entries:
+        Sinkhorn of fewer entries than this stays in the calling process, which sums them faster than it sends them.
+    connect_seconds:
+        How long to wait for the scheduler's answer.
+
+    Examples
+    --------
+    >>> with Cluster(workers=2) as engine:  # doctest: +SKIP
+    ...     alignment = align(source, target, engine=engine)
+    """
+
+    threads: Final = 1
+
+    def __init__(
+        self,
+        scheduler: str | None = None,
+        workers: int | None = None,
+        block_rows: int = 2**14,
+        exchange: Path | None = None,
+        least_entries: int = 2**25,
+        connect_seconds: float = 20.0,
+    ) -> None:
+        self.block_rows, self.least_entries = block_rows, least_entries
+        self._stack = ExitStack()
+        try:
+            self.client = self._stack.enter_context(
+                _connected(scheduler, workers or usable_cores(), connect_seconds, self._stack)
+            )
+            beside = None if exchange is None else exchange.resolve()
+            folder = tempfile.TemporaryDirectory(prefix="dualmatch-exchange-", dir=beside, ignore_cleanup_errors=True)
+            self._folder = Path(self._stack.enter_context(folder))
+            self.shares_files = self._workers_see_files()
+        except BaseException:
+            self._stack.close()
+            raise
+        if not self.shares_files:
+            logger.info("the workers do not see %s: operands go over the network", self._folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the cluster; a local one ends."""
+        self._stack.close()
+
+    def spans(self, n_rows: int) -> Spans:
+        return spans_of(n_rows, self.block_rows)
+
+    @contextmanager
+    def placed(self, *operands: Any) -> Iterator[tuple[Any, ...]]:
+        places = [self._place(operand) for operand in operands]
+        try:
+            yield tuple(places)
+        finally:
+            for place in places:
+                if isinstance(place, Stored):
+                    place.remove()
+                elif isinstance(place, _Sent):
+                    place.future.release()
+
+    def _place(self, operand: Any) -> Any:
+        if isinstance(operand, np.ndarray) and operand.nbytes <= _SMALL_BYTES:
+            return operand
+        if self.shares_files:
+            return store(operand, self._folder / uuid.uuid4().hex)
+        return _Sent(operand, self._scattered(operand))
+
+    def _scattered(self, operand: Any) -> Any:
+        return self.client.scatter(operand, broadcast=True, hash=False)
+
+    def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
+        calls = list(items)
+        for attempt in range(_ATTEMPTS):
+            arguments = [[each.future if isinstance(each, _Sent) else each for each in call] for call in calls]
+            futures = [self.client.submit(_computed, function, *each, pure=False) for each in arguments]
+            self.client.gather(futures, errors="skip")
+            try:
+                return [future.result() for future in futures]  # the first error, in the order of the blocks
+            except Exception as error:
+                if attempt + 1 == _ATTEMPTS or not _lost(error):
+                    raise
+                logger.warning("operands were lost with their worker: the step begins anew (%s)", error)
+                for sent in {id(each): each for call in calls for each in call if isinstance(each, _Sent)}.values():
+                    sent.future = self._scattered(sent.value)
+        raise AssertionError("unreachable")
+
+    def sees(self, files: Iterable[Path]) -> bool:
+        seen = self.client.run(_all_there, [path.resolve() for path in files])
+        return bool(seen) and all(seen.values())
+
+    def _workers_see_files(self) -> bool:
+        probe = store(np.arange(3), self._folder / "probe")
+        seen = self.sees([probe.folder])
+        probe.remove()
+        return seen
+
+
+def _computed(function: Callable[..., T], *arguments: Any) -> T:
+    """On a worker: the block, with what is stored read from its files."""
+    return function(*(each.load() if isinstance(each, Stored) else each for each in arguments))
+
+
+def _all_there(paths: list[Path]) -> bool:
+    return all(path.exists() for path in paths)
+
+
+def _lost(error: Exception) -> bool:
+    """Whether an operand went with its worker, which only sent ones can."""
+    from concurrent.futures import CancelledError
+
+    return isinstance(error, CancelledError) or type(error).__name__ == "FutureCancelledError"
+
+
+def _connected(scheduler: str | None, workers: int, connect_seconds: float, stack: ExitStack) -> Client:
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+        from distributed.security import Security
+    except ModuleNotFoundError:
+        raise InputError(_NOT_INSTALLED) from None
+    logging.getLogger("distributed").setLevel(logging.ERROR)  # it tells of every connection
+    if scheduler is None:
+        security = Security.temporary()
+        stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))
+        local = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host=f"tls://{_LOOPBACK}",
+            security=security,
+            scheduler_kwargs={"dashboard": False, "dashboard_address": f"{_LOOPBACK}:0"},
+            memory_limit=0,  # the operands are mapped files: what they take is not the worker's to give back
+            silence_logs=logging.ERROR,
+        )
+        return Client(stack.enter_context(local), security=security)
+    try:
+        client = Client(scheduler, timeout=connect_seconds)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"--scheduler {scheduler}: no Dask scheduler answers there ({error}); check the address"
+        ) from None
+    if not client.scheduler_info()["workers"]:
+        client.close()
+        raise InputError(f"--scheduler {scheduler}: the cluster has no workers; start some (dask worker {scheduler})")
+    return client

@@ -1,0 +1,65 @@
+"""Operands as files: arrays that one process writes and others map into memory, each array one .npy without pickle.
+
+Any worker that sees the folder can take up any block, one that was started a moment ago too; and workers of one
+machine share the memory of what they read.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from scipy import sparse as sp
+
+_CSR_PARTS: Final = ("data", "indices", "indptr")
+# Operands a worker keeps open; a step has at most four, and those of the step before may go.
+_KEPT: Final = 8
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An operand in a folder of its own: an array, or a csr matrix of this shape."""
+
+    folder: Path
+    shape: tuple[int, int] | None = None
+
+    def load(self) -> Any:
+        return _loaded(self)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def store(operand: Any, folder: Path) -> Stored:
+    """Write an operand into a folder that is not there yet."""
+    folder.mkdir()
+    if not sp.issparse(operand):
+        np.save(folder / "array.npy", operand, allow_pickle=False)
+        return Stored(folder)
+    matrix = sp.csr_matrix(operand)
+    for part in _CSR_PARTS:
+        np.save(folder / f"{part}.npy", getattr(matrix, part), allow_pickle=False)
+    return Stored(folder, (matrix.shape[0], matrix.shape[1]))
+
+
+@lru_cache(maxsize=_KEPT)
+def _loaded(stored: Stored) -> Any:
+    def part(name: str) -> np.ndarray:
+        path = stored.folder / f"{name}.npy"
+        try:
+            # Copy on write: kernels ask for arrays they may write to, and write to none.
+            array: np.ndarray = np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+        except ValueError:  # an array of nothing cannot be mapped
+            array = np.load(path, allow_pickle=False)
+        return array
+
+    if stored.shape is None:
+        return part("array")
+    matrix = sp.csr_matrix(stored.shape)
+    # Set one by one: the constructor would read every index to check it.
+    matrix.data, matrix.indices, matrix.indptr = (part(name) for name in _CSR_PARTS)
+    return matrix

@@ -1,0 +1,212 @@
+"""Engines: wherever blocks are computed and however rows are cut, the same bytes."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+from conftest import refused
+from dualmatch import align
+from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
+from dualmatch.engine import Engine, InProcess
+from dualmatch.engine.exchange import store
+from dualmatch.errors import InputError
+from dualmatch.evidence import Evidence, gather_evidence
+from dualmatch.io.intake import ReadOptions
+from dualmatch.io.sides import Recipe
+from dualmatch.simulate import SimulatedPair, World, simulate
+
+pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+from dualmatch.engine.cluster import Cluster
+
+WORLD = World(entities=250, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def pair() -> SimulatedPair:
+    return simulate(WORLD)
+
+
+@pytest.fixture(scope="module")
+def expected(pair: SimulatedPair) -> dict[str, bytes]:
+    return content(gather_evidence(pair.source, pair.target, engine=InProcess(threads=1)))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(workers=2, block_rows=100) as engine:
+        yield engine
+
+
+def content(evidence: Evidence) -> dict[str, bytes]:
+    """All that files are written from, byte by byte."""
+    arrays = {
+        "pairs": evidence.beliefs.pairs,
+        "confidence": evidence.beliefs.confidence,
+        "probability": evidence.beliefs.probability.data,
+        "similarity": evidence.similarity.data,
+        "candidates": evidence.similarity.indices,
+        "ranking": evidence.ranking.data,
+        "plan": evidence.plan.entries.data,
+    }
+    arrays |= {f"relations {number}": column for number, column in enumerate(evidence.relations.links())}
+    return {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
+
+
+@pytest.mark.parametrize(
+    "engine", [InProcess(threads=2), InProcess(1, block_rows=33), InProcess(2, block_rows=64)], ids=str
+)
+def test_neither_threads_nor_blocks_change_a_byte(
+    engine: Engine, pair: SimulatedPair, expected: dict[str, bytes]
+) -> None:
+    assert content(gather_evidence(pair.source, pair.target, engine=engine)) == expected
+
+
+def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes]) -> None:
+    assert cluster.shares_files
+    assert content(gather_evidence(pair.source, pair.target, engine=cluster)) == expected
+    assert not list(cluster._folder.iterdir())
+
+
+def test_sinkhorn_in_blocks_changes_no_byte(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    similarity = sp.random(300, 250, 0.05, "csr", rng=np.random.default_rng(1))
+    here = sparse_sinkhorn(sp.csr_array(similarity), 20.0, iterations=3)
+    monkeypatch.setattr(cluster, "least_entries", 0)
+    there = sparse_sinkhorn(sp.csr_array(similarity), 20.0, iterations=3, engine=cluster)
+    assert there.entries.data.tobytes() == here.entries.data.tobytes()
+    assert there.u.tobytes() + there.v.tobytes() == here.u.tobytes() + here.v.tobytes()
+
+
+def test_a_worker_killed_in_the_middle_costs_nothing_but_time(
+    cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes]
+) -> None:
+    killed = threading.Event()
+
+    def progress(done: int, total: int) -> None:
+        if done == 2 and not killed.is_set():
+            kill_one(cluster, after=0.05)
+            killed.set()
+
+    assert content(gather_evidence(pair.source, pair.target, engine=cluster, progress=progress)) == expected
+    assert killed.is_set()
+
+
+def kill_one(cluster: Cluster, after: float) -> None:
+    process = next(iter(cluster.client.run(os.getpid).values()))
+
+    def kill() -> None:
+        time.sleep(after)
+        os.kill(process, signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
+
+
+def slow_sum(vector: np.ndarray, factor: float) -> float:
+    time.sleep(0.2)
+    return float(vector.sum() * factor)
+
+
+def test_operands_lost_on_the_network_are_sent_again(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that share no files keep operands in memory; with the last of them the operands are gone."""
+    monkeypatch.setattr(cluster, "shares_files", False)
+    with cluster.placed(np.arange(20_000.0)) as (placed,):
+        for process in cluster.client.run(os.getpid).values():
+            os.kill(process, signal.SIGKILL)
+        total = float(np.arange(20_000.0).sum())
+        assert cluster.map(slow_sum, [(placed, factor) for factor in (1.0, 2.0, 3.0)]) == [total, 2 * total, 3 * total]
+
+
+def test_without_shared_files_no_byte_changes_either(
+    cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "shares_files", False)
+    assert content(gather_evidence(pair.source, pair.target, engine=cluster)) == expected
+
+
+def failing(row: int) -> int:
+    raise ArithmeticError(f"row {row}")
+
+
+def test_an_error_in_a_block_is_told_as_it_is(cluster: Cluster) -> None:
+    with pytest.raises(ArithmeticError, match="row 1"):
+        cluster.map(failing, [(1,)])
+
+
+def test_the_local_cluster_is_for_this_run_alone(cluster: Cluster) -> None:
+    """On loopback, and only for who has the keys of the run: other users of the machine can reach loopback too."""
+    address = cluster.client.scheduler.address
+    assert address.startswith("tls://127.0.0.1:")
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        Cluster(scheduler=address.replace("tls", "tcp"), connect_seconds=2)
+
+
+def test_an_address_where_nobody_answers_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        Cluster(scheduler="tcp://127.0.0.1:9", connect_seconds=0.5)
+
+
+def test_an_engine_is_refused_where_it_would_do_nothing(pair: SimulatedPair) -> None:
+    with pytest.raises(InputError, match="methods evidence and fused"):
+        align(pair.source, pair.target, method="temporal", engine=InProcess())
+
+
+@pytest.mark.parametrize(
+    "operand",
+    [np.arange(12.0).reshape(3, 4), np.zeros((0, 4), np.float32), sp.random(9, 5, 0.3, "csr"), sp.csr_matrix((3, 0))],
+    ids=["array", "empty array", "matrix", "empty matrix"],
+)
+def test_stored_operands_come_back_as_they_were(operand: object, tmp_path: Path) -> None:
+    back = store(operand, tmp_path / "operand").load()
+    if sp.issparse(operand):
+        assert (back != operand).nnz == 0
+        back = back.toarray()
+    assert back.shape == operand.shape
+    assert back.tobytes() == (operand.toarray() if sp.issparse(operand) else operand).tobytes()
+
+
+def test_workers_read_the_files_they_see(cluster: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = tmp_path / "a.tsv", tmp_path / "b.tsv"
+    for path in files:
+        path.write_text(
+            "head\trelation\ttail\tbegin\tend\nAda\tmet\tCharles\t1835\t1833\nCharles\twrote\tBook\t1864\t1864\n"
+        )
+    skipping = ReadOptions(on_error="skip")
+    recipe = Recipe(files, (skipping, skipping))
+    here, there = recipe.read(), recipe.read(cluster)
+    warned = [
+        record.getMessage()
+        for record in caplog.records
+        if record.levelname == "WARNING" and record.name.startswith("dualmatch")
+    ]
+    assert len(warned) == 4
+    assert warned[:2] == warned[2:]
+    assert there.rejections.total == here.rejections.total == 2
+    assert there.source.entities == here.source.entities
+    assert there.target.begin.tobytes() == here.target.begin.tobytes()
+    with pytest.raises(InputError, match=r"a\.tsv:2"):
+        Recipe(files, (ReadOptions(), ReadOptions())).read(cluster)
+    assert not cluster.sees([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--workers", "2"], "--workers goes with --engine dask"),
+        (["--engine", "dask", "--threads", "2"], "--threads goes with --engine process"),
+        (["--engine", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "has its workers already"),
+        (["--engine", "dask", "--exchange", "nowhere"], "no such folder"),
+        (["--engine", "dask", "--method", "temporal"], "methods evidence and fused"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    options: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.tsv").write_text("head\trelation\ttail\ttime\nAda\tmet\tCharles\t1833\n")
+    arguments = ["align", str(tmp_path / "a.tsv"), str(tmp_path / "a.tsv"), "-o", str(tmp_path / "links.tsv")]
+    assert words in " ".join(refused([*arguments, *options], capsys, tmp_path).split())
