@@ -31,6 +31,7 @@ def without_partners(
     weights: tuple[np.ndarray, np.ndarray],
     beliefs: Beliefs,
     known: Ids,
+    smoothing: float,
     engine: Engine | None = None,
     *,
     relations: bool = True,
@@ -44,6 +45,8 @@ def without_partners(
         Of the last round: whom to hide, and what is settled.
     known: (n, 2) int64
         Seeds; none of them is hidden.
+    smoothing:
+        Of the last round's tokens.
     relations:
         Whether relations are aligned, as they were in the round.
     forbidden:
@@ -68,6 +71,7 @@ def without_partners(
                 (pairs[lose_target], pairs[lose_source]),
                 (beliefs.pairs[stays], beliefs.confidence[stays]),
                 engine,
+                smoothing,
                 relations,
                 barred,
             )
@@ -82,6 +86,7 @@ def _bereaved(
     parted: tuple[Ids, Ids],
     settled: tuple[Ids, np.ndarray],
     engine: Engine | None,
+    smoothing: float,
     align_them: bool,
     forbidden: Forbidden,
 ) -> Scores:
@@ -92,17 +97,16 @@ def _bereaved(
     source, target = (side.without(which) for side, which in zip(sides, gone, strict=True))
     relations = align_relations(source, target, pairs if align_them else pairs[:0], engine)
     soft = SoftPairs(pairs[:, 0], pairs[:, 1], confidence)
-    tokens = build_tokens(source, target, kinds, Knowledge(soft, relations.source_class, relations.target_class))
-    scored = scored_tokens(tokens)
-    open_rows, open_columns = (
-        np.flatnonzero(~(which | _marked(len(which), pairs[:, side]))) for side, which in enumerate(gone)
-    )
-    found = find_candidates(scored, engine=engine, among=(open_rows, open_columns))
-    similarity = forbidden.left_out_of(found)
+    rows, columns = (np.flatnonzero(~(which | _marked(len(which), pairs[:, side]))) for side, which in enumerate(gone))
+    knowledge = Knowledge(soft, relations.source_class, relations.target_class)
+    scored = scored_tokens(build_tokens(source, target, kinds, knowledge, (rows, columns), smoothing))
+    similarity = forbidden.left_out_of(find_candidates(scored, plan.shape, engine=engine))
     again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations, plan.background, engine)
     chosen, _ = assign(again.entries)
     alone = np.isin(chosen[:, 0], lost_target[:, 0]) | np.isin(chosen[:, 1], lost_source[:, 1])
-    return scores_of(again, scored.known, chosen[alone])
+    weights = np.ones(plan.shape[0]), np.ones(plan.shape[1])
+    weights[0][rows], weights[1][columns] = scored.known
+    return scores_of(again, weights, chosen[alone])
 
 
 def _marked(size: int, places: Ids) -> np.ndarray:

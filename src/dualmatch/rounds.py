@@ -108,27 +108,32 @@ class Looking:
     def again(self, before: Look, whole: bool) -> Look:
         """The next round. One that is not whole looks only at what the round before left open; the rest stays."""
         knowledge = self._knowledge(before.sure, before.beliefs)
-        return self._look(knowledge, None if whole else before)
+        return self._look(knowledge, None if whole or self.may_be_chance else before)
 
     def _look(self, knowledge: Knowledge | None, before: Look | None) -> Look:
         self.scored = None  # before the next ones take as much memory again
-        tokens = self.builder.build(knowledge)
+        among = None if before is None else _open(before.beliefs)
+        tokens = self.builder.build(knowledge, among, None if before is None else before.smoothing)
         self.scored = scored = scored_tokens(tokens)
-        if before is None:
-            found = self.forbidden.left_out_of(find_candidates(scored, engine=self.engine))
+        found = find_candidates(scored, (self.left.n_entities, self.right.n_entities), engine=self.engine)
+        found = self.forbidden.left_out_of(found)
+        if before is None or among is None:
             found = similarity = _with_seeds(found, self.given)
+            weights = scored.known
         else:
-            among = _open(before.beliefs)
-            found = self.forbidden.left_out_of(find_candidates(scored, engine=self.engine, among=among))
             similarity = _renewed(before.similarity, found, among)
+            weights = (
+                _placed(before.weights[0], scored.known[0], among[0]),
+                _placed(before.weights[1], scored.known[1], among[1]),
+            )
         plan = self.balanced(similarity, sharpness_of(found))
         decoys = None
         if self.may_be_chance:
             reached, weight = decoy_scores(self.left, self.right, self.kinds, knowledge, tokens, scored)
             decoys = Scores(logit(reached), weight, np.ones(len(reached)))  # no rivals are known of
-        beliefs = believe(plan, scored.known, self.given, decoys=decoys, engine=self.engine)
+        beliefs = believe(plan, weights, self.given, decoys=decoys, engine=self.engine)
         self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST_LIKE_DECOYS
-        return Look(knowledge, len(tokens.weights), tokens.smoothing, scored.known, similarity, plan, beliefs)
+        return Look(knowledge, len(tokens.weights), tokens.smoothing, weights, similarity, plan, beliefs)
 
     def ranking(self, look: Look, closed: Ids) -> sp.csr_matrix:
         """The last round's similarity, with context for what is in no `closed` pair."""
@@ -147,6 +152,7 @@ class Looking:
             look.weights,
             look.beliefs,
             self.given,
+            look.smoothing,
             self.engine,
             relations=self.aligned,
             forbidden=self.forbidden,
@@ -178,6 +184,13 @@ def _open(beliefs: Beliefs) -> tuple[Ids, Ids]:
         np.setdiff1d(np.arange(size), closed[:, side]) for side, size in enumerate(beliefs.probability.shape)
     )
     return rows, columns
+
+
+def _placed(values: Floats, some: Floats, places: Ids) -> Floats:
+    """A copy with some values put in their places."""
+    copy = values.copy()
+    copy[places] = some
+    return copy
 
 
 def _renewed(similarity: sp.csr_matrix, found: sp.csr_matrix, among: tuple[Ids, Ids]) -> sp.csr_matrix:

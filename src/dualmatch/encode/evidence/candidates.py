@@ -10,7 +10,7 @@ from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.encode.evidence.sides import Ids
-from dualmatch.encode.evidence.tokens import Tokens
+from dualmatch.encode.evidence.tokens import Among, Tokens
 from dualmatch.engine import Engine, InProcess
 
 Vector = NDArray[np.float64]
@@ -31,11 +31,14 @@ class Scored(NamedTuple):
         Their product source · targetᵀ is the similarity; columns as in the tokens, hubs left empty.
     known: two (n_entities,) float64
         |x|² + λ of each entity: how much is known of it. Similarity divides by its root.
+    among: Among | None
+        The entities that the rows stand for; None for all.
     """
 
     source: sp.csr_matrix
     target: sp.csr_matrix
     known: tuple[Vector, Vector]
+    among: Among | None = None
 
 
 def scored_tokens(tokens: Tokens, products_per_entity: float | None = None) -> Scored:
@@ -61,34 +64,32 @@ def scored_tokens(tokens: Tokens, products_per_entity: float | None = None) -> S
     )
     if len(affordable) < len(tokens.cost):
         source, target = (_only_columns(matrix, affordable) for matrix in (source, target))
-    return Scored(source, target, known)
+    return Scored(source, target, known, tokens.among)
 
 
 def find_candidates(
-    scored: Scored, n_candidates: int = 20, *, engine: Engine | None = None, among: tuple[Ids, Ids] | None = None
+    scored: Scored, shape: tuple[int, int] | None = None, n_candidates: int = 20, *, engine: Engine | None = None
 ) -> sp.csr_matrix:
     """Similarity of the best candidates, by row and by column.
 
     Parameters
     ----------
+    shape:
+        How many entities the graphs have, where `scored` is about some of them.
     engine:
         Where blocks of rows are searched.
-    among:
-        Rows and columns to look at; all by default.
 
     Returns
     -------
     (n_source, n_target) csr float32, the union of the best of each row and the best of each column.
     """
-    source, target, _ = scored
-    if among is not None:
-        source, target = source[among[0]], target[among[1]]
+    source, target, among = scored.source, scored.target, scored.among
     engine = InProcess() if engine is None else engine
     by_row, by_column = _best_of(source, target, n_candidates, engine), _best_of(target, source, n_candidates, engine)
     found = by_row.maximum(by_column.T.tocsr()).tocsr()
     found.data = (np.rint(found.data * _GRID) / _GRID).astype(np.float32)
     if among is not None:
-        entries, shape = found.tocoo(), (scored.source.shape[0], scored.target.shape[0])
+        entries = found.tocoo()
         found = sp.csr_matrix((entries.data, (among[0][entries.row], among[1][entries.col])), shape=shape)
     found.eliminate_zeros()
     found.sort_indices()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,6 +13,8 @@ from scipy import sparse as sp
 from dualmatch.encode.evidence.sides import ABSENT, FactSides, Ids, TimeKind
 
 Floats = NDArray[np.float64]
+Among = tuple[Ids, Ids]
+"""Some source and some target entities, sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class Tokens:
         Mean squared weight that one fact side, or one text, brings: what "one fact more" weighs.
     keys: one sorted int64 array for each family
         The key of each token, family by family in the order of the columns.
+    among: Among | None
+        The entities that the rows of `source` and `target` stand for, and whose tokens there are; None for all.
     """
 
     source: sp.csr_matrix
@@ -57,6 +61,7 @@ class Tokens:
     cost: Floats
     smoothing: float
     keys: tuple[Ids, ...]
+    among: Among | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +72,9 @@ class _Occurrences:
     key: Ids
     count: Floats | None
 
+    def at(self, rows: Ids) -> _Occurrences:
+        return _Occurrences(self.entity[rows], self.key[rows], None if self.count is None else self.count[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class _Family:
@@ -76,6 +84,14 @@ class _Family:
     weights: Floats
     cost: Floats
     keys: Ids
+
+    def at(self, among: Among) -> _Family:
+        """Some entities' rows; tokens that none of them has go."""
+        counts = [matrix[rows] for matrix, rows in zip(self.counts, among, strict=True)]
+        had = [np.bincount(matrix.indices, minlength=len(self.keys)) for matrix in counts]
+        used = np.flatnonzero(had[0] + had[1])
+        cost = had[0][used].astype(np.float64) * had[1][used]
+        return _Family((counts[0][:, used], counts[1][:, used]), self.weights[used], cost, self.keys[used])
 
 
 # A relation by itself says little, and all entities of a type have it.
@@ -96,9 +112,17 @@ class TokenBuilder:
         self._kept: dict[int, _Family] = {}
         self._classes: tuple[bytes, bytes] | None = None
 
-    def build(self, known: Knowledge | None) -> Tokens:
-        """Times only where nothing is known yet, else with relations and neighbours."""
-        n_source, n_target = self.source.n_entities, self.target.n_entities
+    def build(self, known: Knowledge | None, among: Among | None = None, smoothing: float | None = None) -> Tokens:
+        """Times only where nothing is known yet, else with relations and neighbours.
+
+        Parameters
+        ----------
+        among:
+            Entities to build tokens for; how much a token says still rests on all entities. It costs what these
+            entities and those who share their tokens cost.
+        smoothing:
+            Of all entities' tokens, where it is known: some entities' tokens do not tell it.
+        """
         views = zip(
             _families(self.source, self.kinds, known, 0), _families(self.target, self.kinds, known, 1), strict=True
         )
@@ -106,21 +130,26 @@ class TokenBuilder:
         for number, ((factor, left), (_, right)) in enumerate(views):
             kept = self._still_valid(number, known)
             if kept is None:
-                kept = _family(left(), right(), n_source, n_target, factor, n_source + n_target)
-            if number < self._n_lasting:
+                kept = _family((left(), right()), (self.source.n_entities, self.target.n_entities), factor, among)
+            elif among is not None:
+                kept = kept.at(among)
+            if number < self._n_lasting and among is None:
                 self._kept[number] = kept
             parts.append(kept)
-        if known is not None:
+        if known is not None and among is None:
             self._classes = known.source_class.tobytes(), known.target_class.tobytes()
         source, target = (sp.hstack([part.counts[side] for part in parts], format="csr") for side in (0, 1))
-        mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source, target))
+        if smoothing is None:
+            mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source, target))
+            smoothing = mass / max(1, _n_bearers(self.source) + _n_bearers(self.target))
         return Tokens(
             source,
             target,
             np.concatenate([part.weights for part in parts]),
             np.concatenate([part.cost for part in parts]),
-            mass / max(1, _n_bearers(self.source) + _n_bearers(self.target)),
+            smoothing,
             tuple(part.keys for part in parts),
+            among,
         )
 
     def _still_valid(self, number: int, known: Knowledge | None) -> _Family | None:
@@ -137,9 +166,16 @@ def _n_bearers(sides: FactSides) -> int:
     return len(sides.entity) + (len(sides.texts[0][0]) if sides.texts else 0)
 
 
-def build_tokens(source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None) -> Tokens:
+def build_tokens(
+    source: FactSides,
+    target: FactSides,
+    kinds: tuple[TimeKind, ...],
+    known: Knowledge | None,
+    among: Among | None = None,
+    smoothing: float | None = None,
+) -> Tokens:
     """Token matrices of a single round."""
-    return TokenBuilder(source, target, kinds).build(known)
+    return TokenBuilder(source, target, kinds).build(known, among, smoothing)
 
 
 def bearers(
@@ -218,28 +254,52 @@ def _neighbour_pairs(other: Ids, members: Ids, n_entities: int) -> tuple[Ids, Id
 
 
 def _family(
-    left: _Occurrences, right: _Occurrences, n_source: int, n_target: int, factor: float, n_entities: int
+    occurrences: tuple[_Occurrences, _Occurrences], n_entities: tuple[int, int], factor: float, among: Among | None
 ) -> _Family:
-    left, right = _present(left), _present(right)
-    keys, number = np.unique(np.concatenate([left.key, right.key]), return_inverse=True)
+    left, right = (_present(each) for each in occurrences)
+    if among is None:
+        keys, number = np.unique(np.concatenate([left.key, right.key]), return_inverse=True)
+        numbers = number[: len(left.key)], number[len(left.key) :]
+    else:
+        keys = _keys_of(((left, among[0]), (right, among[1])), n_entities)
+        (left, first), (right, second) = _with_keys(left, keys), _with_keys(right, keys)
+        numbers = first, second
     counts = [
-        _count_matrix(left, number[: len(left.key)], n_source, len(keys)),
-        _count_matrix(right, number[len(left.key) :], n_target, len(keys)),
+        _count_matrix(each, number, size, len(keys))
+        for each, number, size in zip((left, right), numbers, n_entities, strict=True)
     ]
     frequency = [np.bincount(matrix.indices, minlength=len(keys)).astype(np.float64) for matrix in counts]
     shared = np.flatnonzero((frequency[0] > 0) & (frequency[1] > 0))
     in_source, in_target = frequency[0][shared], frequency[1][shared]
-    weights = factor * np.log(np.maximum(n_entities, 2) / (in_source + in_target)).clip(0.0)
+    weights = factor * np.log(np.maximum(sum(n_entities), 2) / (in_source + in_target)).clip(0.0)
     matrices = [matrix[:, shared] for matrix in counts]
     for matrix in matrices:
         matrix.data = (np.sqrt(matrix.data) * weights[matrix.indices]).astype(np.float32)
-    return _Family((matrices[0], matrices[1]), weights, in_source * in_target, keys[shared])
+    family = _Family((matrices[0], matrices[1]), weights, in_source * in_target, keys[shared])
+    return family if among is None else family.at(among)
+
+
+def _keys_of(sides: Iterable[tuple[_Occurrences, Ids]], n_entities: tuple[int, int]) -> Ids:
+    """All keys that some entities have, sorted."""
+    found = []
+    for (occurrences, entities), size in zip(sides, n_entities, strict=True):
+        wanted = np.zeros(size, dtype=bool)
+        wanted[entities] = True
+        found.append(occurrences.key[wanted[occurrences.entity]])
+    return np.unique(np.concatenate(found))
+
+
+def _with_keys(occurrences: _Occurrences, keys: Ids) -> tuple[_Occurrences, Ids]:
+    """Occurrences of some sorted keys, and which key each has."""
+    if not len(keys):
+        return occurrences.at(keys), keys
+    place = np.searchsorted(keys, occurrences.key).clip(max=len(keys) - 1)
+    rows = np.flatnonzero(keys[place] == occurrences.key)
+    return occurrences.at(rows), place[rows]
 
 
 def _present(occurrences: _Occurrences) -> _Occurrences:
-    rows = np.flatnonzero(occurrences.key != ABSENT)
-    count = None if occurrences.count is None else occurrences.count[rows]
-    return _Occurrences(occurrences.entity[rows], occurrences.key[rows], count)
+    return occurrences.at(np.flatnonzero(occurrences.key != ABSENT))
 
 
 def _count_matrix(occurrences: _Occurrences, columns: Ids, n_rows: int, n_columns: int) -> sp.csr_matrix:
