@@ -15,7 +15,6 @@ import torch
 from dualmatch.cli.main import main
 from dualmatch.experiments.case_study import CHANNELS, choices, clearest, is_right
 from dualmatch.experiments.cells import Cells
-from dualmatch.experiments.decoder import hits_by_alpha, rank_correlation
 from dualmatch.experiments.open_world import cut_world
 from dualmatch.experiments.registry import EXPERIMENTS
 from dualmatch.experiments.scalability import growth
@@ -118,6 +117,13 @@ def test_the_chosen_weight_has_the_smallest_distance(out: Path) -> None:
         hits = {float(at["α"]): float(at[f"{row['setting']} H@1"]) for at in curve}
         assert min(distances, key=lambda alpha: (distances[alpha], alpha)) == float(row["chosen α"])
         assert float(row["chosen H@1"]) == hits[float(row["chosen α"])]
+        terms = {
+            each["term"]: each
+            for each in rows_of(out / "decoder-terms.csv")
+            if each["setting"] == row["setting"] and each["dataset"] == row["dataset"]
+        }
+        assert terms["D"]["least at α"] == row["chosen α"]
+        assert float(terms["D"]["short of the best"]) == pytest.approx(float(row["short of the best"]))
         assert float(row["short of the best"]) == pytest.approx(max(hits.values()) - hits[float(row["chosen α"])])
 
 
@@ -196,21 +202,6 @@ def test_results_say_what_was_not_run(tmp_path: Path) -> None:
 
 def bench_of(data: list[str], out: Path, number: int) -> Workbench:
     return Workbench(open_subject(Path(data[2 * number + 1])), Cells(out / "cells", finished_only=True), QUICK)
-
-
-def test_d_and_hits_over_alpha(data: list[str], out: Path) -> None:
-    decoded = bench_of(data, out, 1).decoded("less", 0)
-    assert decoded is not None
-    assert len(hits_by_alpha(decoded)) == 9
-    correlation = rank_correlation(decoded)
-    assert correlation is not None
-    assert -1 <= correlation <= 1
-    better_when_smaller = {
-        "alphas": {
-            str(float(k)): {"paper": {"all": {"h1": 50.0 + k}}, "distance": {"total": 9.0 - k}} for k in range(4)
-        }
-    }
-    assert rank_correlation(better_when_smaller) == pytest.approx(-1)
 
 
 def test_the_open_world_is_cut_at_the_day(data: list[str]) -> None:
