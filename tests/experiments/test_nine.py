@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.experiments.case_study import CHANNELS, choices, clearest, is_right
 from dualmatch.experiments.cells import Cells
@@ -167,6 +169,79 @@ def test_redo_computes_one_method_again(out: Path, data: list[str]) -> None:
     changed = [path.name for path in (out / "cells").iterdir() if cells[path] != path.stat().st_mtime_ns]
     assert len(changed) == 6
     assert all(name.startswith("run-") and "evidence" in name for name in changed)
+
+
+def test_methods_that_were_not_asked_for_are_not_run(data: list[str], tmp_path: Path) -> None:
+    """`--methods evidence` does without torch and without hours of training, whatever the experiment."""
+    for name in ("decoder", "ablation", "case-study", "scalability"):
+        main(
+            [
+                "experiment",
+                name,
+                *data[2:],
+                "--quick",
+                "-o",
+                str(tmp_path),
+                "-q",
+                "--no-figures",
+                "--methods",
+                "evidence",
+            ]
+        )
+    cells = sorted(path.name.split("-dimension")[0] for path in (tmp_path / "cells").iterdir())
+    assert cells
+    assert not [name for name in cells if "evidence" not in name]
+
+
+def test_a_setting_without_seeds_is_not_run(data: list[str], tmp_path: Path) -> None:
+    """A fifth of three seeds is none: the other two settings are run all the same."""
+    few = tmp_path / "few"
+    shutil.copytree(data[3], few)
+    (few / "sup_pairs").write_text("".join((few / "sup_pairs").read_text().splitlines(keepends=True)[:3]))
+    for name in ("overall", "ablation", "decoder", "case-study"):
+        main(["experiment", name, "--data", str(few), "--quick", "-o", str(tmp_path), "-q", "--no-figures"])
+    for row in rows_of(tmp_path / "overall-few.csv"):
+        assert row["less H@1"] == "not run"
+        assert float(row["normal H@1"]) > 50
+        assert float(row["unsupervised H@1"]) > 50
+    assert {row["paper H@1"] for row in rows_of(tmp_path / "ablation-few.csv")} == {"not run"}
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_work(
+    data: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    said = refused(["experiment", "overall", *data, "-o", str(tmp_path / "file" / "out")], capsys, tmp_path)
+    assert "cannot be written to (Not a directory); choose another folder with -o" in said
+    assert "…" not in said  # no cell was begun
+
+
+def test_two_folders_of_one_name_are_refused(
+    data: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both would write overall-dated.csv."""
+    shutil.copytree(data[1], tmp_path / "dated")
+    said = refused(
+        ["experiment", "datasets", *data, "--data", str(tmp_path / "dated"), "-o", str(tmp_path / "o")],
+        capsys,
+        tmp_path,
+    )
+    assert "both are called dated" in said
+    shutil.rmtree(tmp_path / "dated")
+    shutil.copytree(data[3], tmp_path / "dated")  # the very same data is no other
+    main(["experiment", "datasets", *data, "--data", str(tmp_path / "dated"), "-o", str(tmp_path / "o"), "-q"])
+
+
+def test_no_folder_passes_for_a_dataset_that_it_is_not(data: list[str], tmp_path: Path) -> None:
+    shutil.copytree(data[3], tmp_path / "DICEWS")
+    subject = open_subject(tmp_path / "DICEWS")
+    assert (subject.name, subject.paper_name, subject.slug) == ("DICEWS (other facts)", None, "dicews-other-facts")
+
+
+def test_methods_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for wrong in ("", "temporal,nothing"):
+        said = refused(["experiment", "example", "--methods", wrong, "-o", str(tmp_path)], capsys, tmp_path)
+        assert "is no method; choose among" in said
 
 
 def test_what_is_not_finished_is_not_run(data: list[str], tmp_path: Path) -> None:

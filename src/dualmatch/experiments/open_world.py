@@ -83,7 +83,7 @@ def open_world(study: Study) -> Report:
             f"{subject.name}: {len(world.seeds):,} seeds, {len(world.sets['unobserved']):,} unobserved and "
             f"{len(world.sets['observed']):,} observed pairs tested"
         )
-        tables.append(Table(subject.name.lower(), title, _COLUMNS, rows))
+        tables.append(Table(subject.slug, title, _COLUMNS, rows))
     if study.absent(("DICEWS",)):
         missing: tuple[Value, ...] = (NOT_RUN,) * 6
         rows = (*_quoted("DICEWS"), *((method, "ours", "paper", *missing) for method in study.methods))

@@ -27,7 +27,7 @@ def overall(study: Study) -> Report:
     for bench in study.benches():
         name = bench.subject.paper_name
         rows = [*_quoted(name), *_ours(bench, study)]
-        tables.append(Table(bench.subject.name.lower(), _title(bench), _COLUMNS, tuple(rows)))
+        tables.append(Table(bench.subject.slug, _title(bench), _COLUMNS, tuple(rows)))
     for name in study.absent(_PAPER_DATASETS):
         missing: tuple[Value, ...] = (NOT_RUN,) * (3 * len(SETTINGS))
         rows = [*_quoted(name), *((method, "ours", "paper", *missing) for method in study.methods)]

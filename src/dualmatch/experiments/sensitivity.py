@@ -38,7 +38,7 @@ def sensitivity(study: Study) -> Report:
             continue
         tables.append(_groups_table(subject))
         rows = (*_quoted(subject.paper_name), *_ours(bench, study))
-        tables.append(Table(subject.name.lower(), f"{subject.name}, highly and lowly sensitive pairs", _COLUMNS, rows))
+        tables.append(Table(subject.slug, f"{subject.name}, highly and lowly sensitive pairs", _COLUMNS, rows))
     if study.absent(("WY20K",)):
         missing: tuple[Value, ...] = (NOT_RUN,) * 6
         ours = [(method, setting, "ours", "paper", *missing) for method in study.methods for setting in _TESTED]
@@ -78,7 +78,7 @@ def _groups_table(subject: Subject) -> Table:
     columns = (Column("setting"), Column("seeds", 0), Column("high pairs", 0), Column("low pairs", 0))
     title = f"{subject.name}, the split by its rule"
     return Table(
-        f"{subject.name.lower()}-groups",
+        f"{subject.slug}-groups",
         title,
         (*columns, Column("the published lists, less their seeds")),
         tuple(rows),
