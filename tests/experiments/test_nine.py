@@ -267,6 +267,30 @@ def test_results_are_what_the_experiments_wrote(out: Path, tmp_path: Path, capsy
     assert text.count("ranked among the tested partners") == 1
 
 
+def test_results_hold_what_the_pages_show_and_nothing_older(out: Path, tmp_path: Path) -> None:
+    """A table of a dataset that is no longer given stays in the folder, but is not among the results."""
+    left, kept = tmp_path / "results" / "overall-long-gone.csv", tmp_path / "results" / "mine.csv"
+    left.parent.mkdir()
+    for path in (out / "ablation-long-gone.csv", left, kept):
+        path.write_text("method\n")
+    main(["experiment", "results", "-o", str(out), "--page", str(tmp_path / "RESULTS.md"), "-q"])
+    (out / "ablation-long-gone.csv").unlink()
+    text = (tmp_path / "RESULTS.md").read_text()
+    there = {path.name for path in left.parent.iterdir()}
+    assert left.name not in there
+    assert "ablation-long-gone.csv" not in there
+    linked = set(re.findall(r"\]\(results/([^)]+)\)", text))
+    assert there - {"mine.csv"} == linked | {name.replace(".png", ".svg") for name in linked}
+    assert "overall-dated.csv" in linked
+
+
+def test_results_say_which_file_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["experiment", "example", "-o", str(tmp_path), "-q"])
+    (tmp_path / "example-a.csv").unlink()
+    said = refused(["experiment", "results", "-o", str(tmp_path), "--page", str(tmp_path / "R.md")], capsys, tmp_path)
+    assert "example-a.csv is not beside it; run dualmatch experiment example again" in said
+
+
 def test_results_say_what_was_not_run(tmp_path: Path) -> None:
     main(["experiment", "example", "-o", str(tmp_path), "-q"])
     main(["experiment", "results", "-o", str(tmp_path), "-q"])
