@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import tempfile
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from dualmatch.errors import OutputError
 from dualmatch.experiments.cells import Cells
 from dualmatch.experiments.paper import PAPER
 from dualmatch.experiments.plots import Figure, draw
+from dualmatch.experiments.provenance import in_words
 from dualmatch.experiments.tables import Table
 from dualmatch.io.atomic import write_text
 from dualmatch.version import __version__
@@ -94,7 +94,6 @@ def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells
     """Version, command and machine, without any path of the machine; and how many cells are missing."""
     data = [part for folder in folders for part in ("--data", folder.resolve().name)]
     command = " ".join(["dualmatch", "experiment", name, *data, *arguments])
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     units = sorted(cells.units.values()) or [quick_unit_seconds()]
     unit = f"{statistics.median(units):.2f} s"
     if len(units) > 1:
@@ -102,6 +101,6 @@ def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells
     count = len(cells.not_run)
     missing = f" {count} {'cells' if count > 1 else 'cell'} of it not run yet." if count else ""
     return (
-        f"*dualmatch {__version__}; `{command}`; {cores} cores, no GPU; one machine unit, a 4096³ float32 matrix "
-        f"product, took {unit}.{missing}*"
+        f"*dualmatch {__version__}, {in_words(cells.made.values())}; `{command}`; one machine unit, a 4096³ float32 "
+        f"matrix product, took {unit}.{missing}*"
     )
