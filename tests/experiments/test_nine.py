@@ -98,6 +98,13 @@ def test_datasets_that_are_not_there_are_not_run(out: Path) -> None:
     assert "WY50K (the dataset is not here)" in page(out, "overall")
 
 
+def test_pseudo_seeds_stand_beside_the_papers(out: Path) -> None:
+    rows = {row["figures"]: row for row in rows_of(out / "overall-pseudo-seeds.csv")}
+    assert rows["quoted, DICEWS"]["pseudo-seeds"] == "8168"
+    assert int(rows["ours, dated"]["pseudo-seeds"]) > 40
+    assert 0 < float(rows["ours, dated"]["right, %"]) <= 100
+
+
 def test_the_planted_answer_is_found(out: Path) -> None:
     """Both worlds tell nearly all entities apart by their dates, so a method that works is nearly always right."""
     for name in ("hybrid", "dated"):
