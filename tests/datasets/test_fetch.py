@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import threading
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from dualmatch.datasets import registry
 from dualmatch.datasets.blobs import git_blob
 from dualmatch.datasets.fetch import fetch
 from dualmatch.datasets.registry import Dataset, RemoteFile, dataset_called, fetched, fetched_folders
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, OutputError
 
 CONTENT = {"triples_1": bytes(range(256)) * 600, "ent_ids_1": b"0\tAda\n", "sup_pairs": b"0\t1\n" * 40_000}
 
@@ -37,6 +38,8 @@ class Served:
     break_off_after: int | None = None
     knows_ranges: bool = True
     off_by: int = 0
+    kind: str = "text/plain"
+    moved: bool = False
 
 
 @pytest.fixture
@@ -47,6 +50,11 @@ def server() -> Iterator[Served]:
         def do_GET(self) -> None:
             name, asked = self.path.rpartition("/")[2], self.headers.get("Range")
             served.asked.append((name, asked))
+            if served.moved and not self.path.startswith("/elsewhere"):
+                self.send_response(302)
+                self.send_header("Location", f"/elsewhere/{name}")
+                self.end_headers()
+                return
             content = served.content.get(name)
             if content is None:
                 self.send_error(404)
@@ -57,6 +65,7 @@ def server() -> Iterator[Served]:
                 return
             self.send_response(206 if start else 200)
             self.send_header("Content-Length", str(len(content) - start))
+            self.send_header("Content-Type", served.kind)
             if start:
                 self.send_header("Content-Range", f"bytes {start + served.off_by}-{len(content) - 1}/{len(content)}")
             self.end_headers()
@@ -126,6 +135,57 @@ def test_a_server_without_ranges_or_a_part_too_long_starts_anew(server: Served, 
     (dataset.path / ".triples_1.part").write_bytes(left)
     fetch(dataset)
     assert (dataset.path / "triples_1").read_bytes() == CONTENT["triples_1"]
+
+
+def test_a_file_of_unknown_hash_is_never_pieced_together(server: Served, dataset: Dataset) -> None:
+    """Its beginning may be anything, and nothing would tell."""
+    dataset.path.mkdir(parents=True)
+    (dataset.path / ".ent_ids_1.part").write_bytes(b"<h")
+    fetch(dataset)
+    assert (dataset.path / "ent_ids_1").read_bytes() == CONTENT["ent_ids_1"]
+    assert ("ent_ids_1", None) in server.asked
+
+
+def test_a_web_page_in_place_of_a_file_is_refused(server: Served, dataset: Dataset) -> None:
+    """Networks that want a login answer everything with theirs, and of some files no hash is known."""
+    server.kind = "text/html; charset=utf-8"
+    with pytest.raises(InputError, match="a web page came instead of the file"):
+        fetch(dataset)
+    assert list(dataset.path.iterdir()) == []
+
+
+def test_redirects_are_followed_and_ranges_with_them(server: Served, dataset: Dataset) -> None:
+    server.moved = True
+    dataset.path.mkdir(parents=True)
+    (dataset.path / ".triples_1.part").write_bytes(CONTENT["triples_1"][:1000])
+    fetch(dataset)
+    assert server.asked[:2] == [("triples_1", "bytes=1000-")] * 2
+    assert (dataset.path / "triples_1").read_bytes() == CONTENT["triples_1"]
+
+
+def test_two_fetches_at_once_do_not_mix(server: Served, dataset: Dataset) -> None:
+    def again(*_: object) -> None:
+        with pytest.raises(InputError, match="another fetch is at work here"):
+            fetch(dataset)
+
+    fetch(dataset, progress=again)
+    assert {file.name: file.read_bytes() for file in dataset.path.iterdir()} == CONTENT
+
+
+def test_a_disk_that_is_full_is_said_to_be(server: Served, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OutputError, match=r"No space left on device.*DUALMATCH_DATASETS"):
+        fetch(dataset)
+    assert not (dataset.path / "triples_1").exists()
+
+
+def test_a_cache_that_cannot_be_made_is_said_to_be(dataset: Dataset) -> None:
+    dataset.path.parent.write_text("a file in the way")
+    with pytest.raises(OutputError, match="cannot be made"):
+        fetch(dataset)
 
 
 def test_another_part_than_asked_for_is_not_taken(server: Served, dataset: Dataset) -> None:

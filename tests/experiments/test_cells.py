@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from dualmatch.experiments import cells as cells_module
 from dualmatch.experiments.cells import Arrays, Cells, Result
+from dualmatch.experiments.provenance import UNKNOWN, here, in_words
 
 KEY = {"cell": "run", "dataset": "d", "inputs": "abc", "method": "evidence", "setting": "less", "options": {}}
 
@@ -107,6 +109,22 @@ def test_a_damaged_cell_is_computed_again(tmp_path: Path, caplog: pytest.LogCapt
     assert work.made == 2
     assert caplog.text.count("no finished cell") == 2
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".npz"]
+
+
+def test_a_cell_tells_what_computed_it(tmp_path: Path) -> None:
+    """Versions stay the same while code changes; a cell of before this was told says that it is not."""
+    work = Counted()
+    first, second = Cells(tmp_path), Cells(tmp_path)
+    for cells in (first, second):
+        cells.result(KEY, work.result)
+    assert first.made == second.made == {"run: d, evidence, less": here()}
+    path = first.path(KEY, ".json")
+    path.write_text(json.dumps({"key": {}, "result": {"h1": 1.0}}))
+    older = Cells(tmp_path)
+    assert older.result(KEY, work.result) == {"h1": 1.0}
+    assert older.made == {"run: d, evidence, less": UNKNOWN}
+    assert "code not told; on" in in_words(older.made.values())
+    assert work.made == 1
 
 
 def test_what_is_begun_is_announced(tmp_path: Path) -> None:

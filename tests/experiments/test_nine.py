@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,10 @@ import numpy as np
 import pytest
 import torch
 
+from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.experiments.case_study import CHANNELS, choices, clearest, is_right
 from dualmatch.experiments.cells import Cells
-from dualmatch.experiments.decoder import hits_by_alpha, rank_correlation
 from dualmatch.experiments.open_world import cut_world
 from dualmatch.experiments.registry import EXPERIMENTS
 from dualmatch.experiments.scalability import growth
@@ -97,6 +98,13 @@ def test_datasets_that_are_not_there_are_not_run(out: Path) -> None:
     assert "WY50K (the dataset is not here)" in page(out, "overall")
 
 
+def test_pseudo_seeds_stand_beside_the_papers(out: Path) -> None:
+    rows = {row["figures"]: row for row in rows_of(out / "overall-pseudo-seeds.csv")}
+    assert rows["quoted, DICEWS"]["pseudo-seeds"] == "8168"
+    assert int(rows["ours, dated"]["pseudo-seeds"]) > 40
+    assert 0 < float(rows["ours, dated"]["right, %"]) <= 100
+
+
 def test_the_planted_answer_is_found(out: Path) -> None:
     """Both worlds tell nearly all entities apart by their dates, so a method that works is nearly always right."""
     for name in ("hybrid", "dated"):
@@ -118,6 +126,13 @@ def test_the_chosen_weight_has_the_smallest_distance(out: Path) -> None:
         hits = {float(at["α"]): float(at[f"{row['setting']} H@1"]) for at in curve}
         assert min(distances, key=lambda alpha: (distances[alpha], alpha)) == float(row["chosen α"])
         assert float(row["chosen H@1"]) == hits[float(row["chosen α"])]
+        terms = {
+            each["term"]: each
+            for each in rows_of(out / "decoder-terms.csv")
+            if each["setting"] == row["setting"] and each["dataset"] == row["dataset"]
+        }
+        assert terms["D"]["least at α"] == row["chosen α"]
+        assert float(terms["D"]["short of the best"]) == pytest.approx(float(row["short of the best"]))
         assert float(row["short of the best"]) == pytest.approx(max(hits.values()) - hits[float(row["chosen α"])])
 
 
@@ -163,6 +178,79 @@ def test_redo_computes_one_method_again(out: Path, data: list[str]) -> None:
     assert all(name.startswith("run-") and "evidence" in name for name in changed)
 
 
+def test_methods_that_were_not_asked_for_are_not_run(data: list[str], tmp_path: Path) -> None:
+    """`--methods evidence` does without torch and without hours of training, whatever the experiment."""
+    for name in ("decoder", "ablation", "case-study", "scalability"):
+        main(
+            [
+                "experiment",
+                name,
+                *data[2:],
+                "--quick",
+                "-o",
+                str(tmp_path),
+                "-q",
+                "--no-figures",
+                "--methods",
+                "evidence",
+            ]
+        )
+    cells = sorted(path.name.split("-dimension")[0] for path in (tmp_path / "cells").iterdir())
+    assert cells
+    assert not [name for name in cells if "evidence" not in name]
+
+
+def test_a_setting_without_seeds_is_not_run(data: list[str], tmp_path: Path) -> None:
+    """A fifth of three seeds is none: the other two settings are run all the same."""
+    few = tmp_path / "few"
+    shutil.copytree(data[3], few)
+    (few / "sup_pairs").write_text("".join((few / "sup_pairs").read_text().splitlines(keepends=True)[:3]))
+    for name in ("overall", "ablation", "decoder", "case-study"):
+        main(["experiment", name, "--data", str(few), "--quick", "-o", str(tmp_path), "-q", "--no-figures"])
+    for row in rows_of(tmp_path / "overall-few.csv"):
+        assert row["less H@1"] == "not run"
+        assert float(row["normal H@1"]) > 50
+        assert float(row["unsupervised H@1"]) > 50
+    assert {row["paper H@1"] for row in rows_of(tmp_path / "ablation-few.csv")} == {"not run"}
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_work(
+    data: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    said = refused(["experiment", "overall", *data, "-o", str(tmp_path / "file" / "out")], capsys, tmp_path)
+    assert "cannot be written to (Not a directory); choose another folder with -o" in said
+    assert "…" not in said  # no cell was begun
+
+
+def test_two_folders_of_one_name_are_refused(
+    data: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both would write overall-dated.csv."""
+    shutil.copytree(data[1], tmp_path / "dated")
+    said = refused(
+        ["experiment", "datasets", *data, "--data", str(tmp_path / "dated"), "-o", str(tmp_path / "o")],
+        capsys,
+        tmp_path,
+    )
+    assert "both are called dated" in said
+    shutil.rmtree(tmp_path / "dated")
+    shutil.copytree(data[3], tmp_path / "dated")  # the very same data is no other
+    main(["experiment", "datasets", *data, "--data", str(tmp_path / "dated"), "-o", str(tmp_path / "o"), "-q"])
+
+
+def test_no_folder_passes_for_a_dataset_that_it_is_not(data: list[str], tmp_path: Path) -> None:
+    shutil.copytree(data[3], tmp_path / "DICEWS")
+    subject = open_subject(tmp_path / "DICEWS")
+    assert (subject.name, subject.paper_name, subject.slug) == ("DICEWS (other facts)", None, "dicews-other-facts")
+
+
+def test_methods_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for wrong in ("", "temporal,nothing"):
+        said = refused(["experiment", "example", "--methods", wrong, "-o", str(tmp_path)], capsys, tmp_path)
+        assert "is no method; choose among" in said
+
+
 def test_what_is_not_finished_is_not_run(data: list[str], tmp_path: Path) -> None:
     for name in EXPERIMENTS:
         main(["experiment", name, *data, "--finished", "-o", str(tmp_path), "-q", "--no-figures"])
@@ -186,6 +274,30 @@ def test_results_are_what_the_experiments_wrote(out: Path, tmp_path: Path, capsy
     assert text.count("ranked among the tested partners") == 1
 
 
+def test_results_hold_what_the_pages_show_and_nothing_older(out: Path, tmp_path: Path) -> None:
+    """A table of a dataset that is no longer given stays in the folder, but is not among the results."""
+    left, kept = tmp_path / "results" / "overall-long-gone.csv", tmp_path / "results" / "mine.csv"
+    left.parent.mkdir()
+    for path in (out / "ablation-long-gone.csv", left, kept):
+        path.write_text("method\n")
+    main(["experiment", "results", "-o", str(out), "--page", str(tmp_path / "RESULTS.md"), "-q"])
+    (out / "ablation-long-gone.csv").unlink()
+    text = (tmp_path / "RESULTS.md").read_text()
+    there = {path.name for path in left.parent.iterdir()}
+    assert left.name not in there
+    assert "ablation-long-gone.csv" not in there
+    linked = set(re.findall(r"\]\(results/([^)]+)\)", text))
+    assert there - {"mine.csv"} == linked | {name.replace(".png", ".svg") for name in linked}
+    assert "overall-dated.csv" in linked
+
+
+def test_results_say_which_file_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["experiment", "example", "-o", str(tmp_path), "-q"])
+    (tmp_path / "example-a.csv").unlink()
+    said = refused(["experiment", "results", "-o", str(tmp_path), "--page", str(tmp_path / "R.md")], capsys, tmp_path)
+    assert "example-a.csv is not beside it; run dualmatch experiment example again" in said
+
+
 def test_results_say_what_was_not_run(tmp_path: Path) -> None:
     main(["experiment", "example", "-o", str(tmp_path), "-q"])
     main(["experiment", "results", "-o", str(tmp_path), "-q"])
@@ -196,21 +308,6 @@ def test_results_say_what_was_not_run(tmp_path: Path) -> None:
 
 def bench_of(data: list[str], out: Path, number: int) -> Workbench:
     return Workbench(open_subject(Path(data[2 * number + 1])), Cells(out / "cells", finished_only=True), QUICK)
-
-
-def test_d_and_hits_over_alpha(data: list[str], out: Path) -> None:
-    decoded = bench_of(data, out, 1).decoded("less", 0)
-    assert decoded is not None
-    assert len(hits_by_alpha(decoded)) == 9
-    correlation = rank_correlation(decoded)
-    assert correlation is not None
-    assert -1 <= correlation <= 1
-    better_when_smaller = {
-        "alphas": {
-            str(float(k)): {"paper": {"all": {"h1": 50.0 + k}}, "distance": {"total": 9.0 - k}} for k in range(4)
-        }
-    }
-    assert rank_correlation(better_when_smaller) == pytest.approx(-1)
 
 
 def test_the_open_world_is_cut_at_the_day(data: list[str]) -> None:

@@ -19,7 +19,7 @@ TABLE = Table(
     "t",
     "A | title",
     (Column("method"), Column("H@1", 1), Column("pairs", 0)),
-    (("a|b", Spread(94.06, 0.12, 3), 1000), ("quoted", 94.6, None), ("other", NOT_RUN, 2)),
+    (("a|b", Spread(94.06, 0.12, 3, 3), 1000), ("quoted", 94.6, None), ("other", NOT_RUN, 2)),
 )
 
 
@@ -38,10 +38,10 @@ def test_csv_keeps_every_digit_and_the_spread() -> None:
 
 def test_the_spread_of_what_was_run() -> None:
     assert spread([None, None]) == NOT_RUN
-    assert spread([2.0]) == Spread(2.0, None, 1)
+    assert spread([2.0]) == Spread(2.0, None, 1, 1)
     ranking = {"h1": 90.0, "h10": 95.0, "mrr": 0.92}
     shown = [column.show(value) for column, value in zip(HITS, hits_of([ranking, None]), strict=True)]
-    assert shown == ["90.0", "95.0", "0.920"]
+    assert shown == ["90.0 (1 of 2 seeds)", "95.0 (1 of 2 seeds)", "0.920 (1 of 2 seeds)"]
 
 
 LINES = Panel("title", "α", "H@1 (%)", (Series("a", (0.0, 1.0), (1.0, 2.0), (1,)), Series("b", (0.0, 1.0), (2.0, 1.0))))

@@ -18,10 +18,10 @@ from dualmatch.errors import InputError
 from dualmatch.experiments.cells import Cells
 from dualmatch.experiments.plots import check_matplotlib
 from dualmatch.experiments.registry import EXPERIMENTS
-from dualmatch.experiments.report import how_made
+from dualmatch.experiments.report import check_folder, how_made
 from dualmatch.experiments.results import collect
 from dualmatch.experiments.study import METHODS, QUICK, Study
-from dualmatch.experiments.subject import Subject, open_subject
+from dualmatch.experiments.subject import Subject, open_subjects
 
 RESULTS = "results"
 
@@ -36,7 +36,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tu
 def _methods(_context: click.Context, option: click.Parameter, text: str) -> tuple[Method, ...]:
     known: tuple[Method, ...] = get_args(Method)
     asked = [part.strip() for part in text.split(",") if part.strip()]
-    wrong = [name for name in asked if name not in known]
+    wrong = [name for name in asked if name not in known] or ([] if asked else [text])
     if wrong:
         raise click.BadParameter(f"{wrong[0]!r} is no method; choose among {', '.join(known)}")
     return tuple(method for method in known if method in asked)
@@ -127,6 +127,7 @@ def experiment_command(
     if figures and experiment.draws:
         check_matplotlib()
     subjects = _subjects(folders) if name != "example" else ()
+    check_folder(output)
     if TRAINED & set(methods) and not finished:
         prepare_process(Config(method="dualmatch"))
     with console.progress_shown(quiet) as progress:
@@ -160,8 +161,7 @@ def _subjects(given: tuple[str, ...]) -> tuple[Subject, ...]:
         paths = list(fetched_folders())
         if not paths:
             console.note("no dataset is given with --data, and none was fetched: everything that needs one is not run")
-    subjects = [open_subject(path) for path in paths]
-    return tuple({subject.inputs: subject for subject in subjects}.values())
+    return open_subjects(paths)
 
 
 def _arguments(seeds: tuple[int, ...], methods: tuple[Method, ...], quick: bool) -> list[str]:

@@ -7,11 +7,14 @@ from it.
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import os
+import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -50,8 +53,9 @@ def fetch(dataset: Dataset, offline: bool = False, progress: FileProgress | None
             dataset.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{dataset.path}: cannot be made ({error.strerror}); see DUALMATCH_DATASETS") from None
-    for file in missing:
-        _fetch_file(dataset, file, progress)
+        with _alone(dataset.path):
+            for file in missing:
+                _fetch_file(dataset, file, progress)
     return dataset.path
 
 
@@ -68,17 +72,40 @@ def _fetch_file(dataset: Dataset, file: RemoteFile, progress: FileProgress | Non
     part = dataset.path / f".{file.name}.part"
     try:
         _receive(url, part, file, progress)
+        _keep(url, part, place, file)
     except urllib.error.HTTPError as error:
         raise InputError(
             f"{url}: the server answers {error.code} {error.reason}; try again later, or put the files of "
             f"{dataset.name} into {dataset.path} by hand"
         ) from None
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError) as error:
         reason = getattr(error, "reason", error)
         raise InputError(
             f"{url}: cannot be reached ({reason}); is there a network? What was received is kept, and the same "
             f"command goes on from it. Without a network, put the files of {dataset.name} into {dataset.path} by hand"
         ) from None
+    except OSError as error:
+        raise OutputError(
+            f"{part}: cannot be written ({error.strerror}); what was received is kept. Make room, or choose another "
+            "folder with DUALMATCH_DATASETS"
+        ) from None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep a second fetch from writing into the same files; the lock ends with the process, however that ends."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise InputError(f"{folder}: another fetch is at work here; wait for it and try again") from None
+    finally:
+        os.close(handle)
+
+
+def _keep(url: str, part: Path, place: Path, file: RemoteFile) -> None:
+    """Give a file its name where it is the right one."""
     wrong = _what_is_wrong(part, file)
     if wrong is not None:
         part.unlink(missing_ok=True)
@@ -90,6 +117,8 @@ def _fetch_file(dataset: Dataset, file: RemoteFile, progress: FileProgress | Non
 
 def _receive(url: str, part: Path, file: RemoteFile, progress: FileProgress | None) -> None:
     """Receive a file, from where an earlier try broke off."""
+    if file.blob is None:
+        part.unlink(missing_ok=True)  # nobody could tell whether what comes fits what is there
     have = part.stat().st_size if part.is_file() else 0
     if have and have == file.size:
         return  # all of it came, and then something happened
@@ -102,6 +131,8 @@ def _receive(url: str, part: Path, file: RemoteFile, progress: FileProgress | No
         part.unlink()  # what is there is no beginning of the file
         answer = urllib.request.urlopen(url, timeout=_TIMEOUT)
     with answer:
+        if answer.headers.get_content_type() == "text/html":
+            raise ConnectionError("a web page came instead of the file: perhaps a network that wants you to log in")
         goes_on = answer.status == http.HTTPStatus.PARTIAL_CONTENT
         if goes_on and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
             part.unlink()

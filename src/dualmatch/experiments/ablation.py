@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from dualmatch.config import TRAINED, Method
 from dualmatch.decode.belief import SURE
 from dualmatch.evaluate import are_right, f1_score
 from dualmatch.evidence import gather_evidence
 from dualmatch.experiments.cells import Result
-from dualmatch.experiments.paper import ABLATION, Setting
+from dualmatch.experiments.paper import ABLATION, Hits, Setting
 from dualmatch.experiments.report import Report
 from dualmatch.experiments.study import Study
 from dualmatch.experiments.tables import HITS, Column, Spread, Table, Value, hits_of, spread
@@ -30,9 +31,11 @@ _COLUMNS: Final = (
     *(Column(f"paper {hit.name}", hit.digits) for hit in HITS),
     Column("change of H@1", 2),
     Column("open H@1", 1),
-    Column("quoted H@1", 1),
+    *(Column(f"quoted {hit.name}", hit.digits) for hit in HITS),
     Column("quoted change", 1),
 )
+
+KINDS: Final = ("earns its place", "does not earn its place", "makes no difference", "cannot be told from chance")
 
 Variant = Callable[[Workbench, int], Result | None]
 
@@ -82,10 +85,11 @@ def ablation(study: Study) -> Report:
     tables, notes = [], []
     for bench in study.benches():
         subject = bench.subject
-        paper_rows, paper_notes = _paper_rows(bench, study.seeds)
+        # A method that was not asked for is not run, however many of its cells other experiments have left.
+        paper_rows, paper_notes = _paper_rows(bench, study.seeds_of("dualmatch"))
         our_rows, our_notes = _our_rows(bench, study)
         title = f"{subject.name}, {len(subject.seeds(_SETTING)):,} seeds"
-        tables.append(Table(subject.name.lower(), title, _COLUMNS, (*paper_rows, *our_rows)))
+        tables.append(Table(subject.slug, title, _COLUMNS, (*paper_rows, *our_rows)))
         notes += [f"{subject.name}: {note}" for note in (*paper_notes, *our_notes)]
     return Report("ablation", "Ablation study", tuple(tables), notes=tuple(notes))
 
@@ -94,6 +98,7 @@ def _paper_rows(bench: Workbench, seeds: tuple[int, ...]) -> tuple[list[tuple[Va
     quoted = {part: figures.get(bench.subject.paper_name or "") for part, figures in ABLATION.items()}
     whole, quoted_whole = _runs(PAPER_PARTS["whole"][1], bench, seeds), quoted["whole"]
     rows, notes = [], []
+    verdicts: dict[str, list[str]] = {}
     for part, (words, variant) in PAPER_PARTS.items():
         runs, published = _runs(variant, bench, seeds), quoted[part]
         change = None if part == "whole" else _change(runs, whole)
@@ -101,25 +106,34 @@ def _paper_rows(bench: Workbench, seeds: tuple[int, ...]) -> tuple[list[tuple[Va
         if published is not None and quoted_whole is not None and part != "whole":
             was = published.h1 - quoted_whole.h1
         label = "method dualmatch" if part == "whole" else f"{part} ({words})"
-        rows.append(_row(label, runs, change, None if published is None else published.h1, was))
+        rows.append(_row(label, runs[:1] if part == "− RE" else runs, change, published, was))  # time has no chance
         if isinstance(change, Spread):
+            found = verdict_of(change, trained=True)
+            verdicts.setdefault(found.kind, []).append(part.removeprefix("− "))
             published_words = "" if was is None else f" (quoted: {was:+.1f} on {bench.subject.paper_name})"
-            notes.append(f"{part}: {_verdict(change, trained=True)}{published_words}.")
-    return rows, notes
+            notes.append(f"{part}: {found.words}{published_words}.")
+    return rows, [*_in_short(verdicts), *notes]
+
+
+def _in_short(verdicts: dict[str, list[str]]) -> list[str]:
+    """Which of the paper's parts earn their place, in one line."""
+    said = [f"{', '.join(parts)}: {kind}" for kind in KINDS if (parts := verdicts.get(kind))]
+    return [f"the paper's parts in short: {'; '.join(said)}."] if said else []
 
 
 def _our_rows(bench: Workbench, study: Study) -> tuple[list[tuple[Value, ...]], list[str]]:
     rows, notes = [], []
+    pairs = len(bench.subject.tested(_SETTING))
     for method, parts in OUR_PARTS.items():
-        # A method that was not asked for is not run, however many of its cells other experiments need.
-        seeds = study.seeds if method in study.methods else ()
+        trained = method in TRAINED
+        seeds = study.seeds_of(method)[: None if trained else 1]
         whole = _runs(parts[method], bench, seeds)
         for part, variant in parts.items():
             runs = _runs(variant, bench, seeds)
             change = None if part == method else _change(runs, whole)
             rows.append(_row(f"method {method}" if part == method else f"{method} {part}", runs, change, None, None))
             if isinstance(change, Spread):
-                notes.append(f"{method} {part}: {_verdict(change, method in TRAINED)}.")
+                notes.append(f"{method} {part}: {verdict_of(change, trained, pairs).words}.")
     return rows, notes
 
 
@@ -128,11 +142,11 @@ def _runs(variant: Variant, bench: Workbench, seeds: tuple[int, ...]) -> list[Re
 
 
 def _row(
-    label: str, runs: list[Result | None], change: Value, quoted: float | None, quoted_change: float | None
+    label: str, runs: list[Result | None], change: Value, quoted: Hits | None, quoted_change: float | None
 ) -> tuple[Value, ...]:
     hits = hits_of([each and each["paper"]["all"] for each in runs])
     opened = spread(None if each is None else each["open"]["all"]["h1"] for each in runs)
-    return (label, *hits, change, opened, quoted, quoted_change)
+    return (label, *hits, change, opened, *(quoted or (None, None, None)), quoted_change)
 
 
 def _change(runs: list[Result | None], whole: list[Result | None]) -> Value:
@@ -143,24 +157,44 @@ def _change(runs: list[Result | None], whole: list[Result | None]) -> Value:
     )
 
 
-def _verdict(change: Spread, trained: bool) -> str:
-    """What the change of H@1 means, as far as it is more than chance.
+class Verdict(NamedTuple):
+    """What a part is worth: one of `KINDS`, and the figures it rests on in words."""
 
-    >>> _verdict(Spread(-0.2, None, 1), trained=True)
-    'without it H@1 changes by -0.20 points, no more than two trainings of the same may differ by'
+    kind: str
+    words: str
+
+
+def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> Verdict:
+    """What the change of H@1 without a part means, as far as it is more than chance.
+
+    Several seeds: Student's 95 % interval of the mean change, seed by seed. One: what two trainings may differ by.
+
+    >>> verdict_of(Spread(-0.5, 0.1, 3, 3), trained=True).words
+    'H@1 -0.50 ± 0.25 points without it (95 % interval over 3 seeds), so it earns its place'
+    >>> verdict_of(Spread(-0.2, None, 1, 1), trained=True).kind
+    'cannot be told from chance'
     """
-    points = change.mean
-    if trained:
-        error = _ONE_SEED if change.deviation is None else 2 * change.deviation / math.sqrt(change.seeds)
-        if _NOTICEABLE <= abs(points) < error:
-            return (
-                f"without it H@1 changes by {points:+.2f} points, no more than two trainings of the same may differ by"
-            )
-    if points <= -_NOTICEABLE:
-        return f"without it H@1 is {-points:.2f} points lower, so it earns its place"
-    if points >= _NOTICEABLE:
-        return f"without it H@1 is {points:.2f} points higher, so here it does not earn its place"
-    return f"without it H@1 changes by {points:+.2f} points, so here it makes no difference"
+    points, error = change.mean, 0.0
+    if not trained:
+        basis = f"{round(points * pairs / 100):+,} of {pairs:,} pairs; there is no chance in it"
+    elif change.deviation is None:
+        error = _ONE_SEED
+        basis = f"one seed; two trainings of the same may differ by {_ONE_SEED:g}"
+    else:
+        error = float(stats.t.ppf(0.975, change.seeds - 1)) * change.deviation / math.sqrt(change.seeds)
+        basis = f"95 % interval over {change.seeds} seeds"
+    shown = f" ± {error:.2f}" if change.deviation is not None and trained else ""
+    if abs(points) + error < _NOTICEABLE:
+        kind, so = KINDS[2], "so here it makes no difference"
+    elif abs(points) <= error:
+        kind, so = KINDS[3], "which cannot be told from chance"
+    elif abs(points) < _NOTICEABLE:
+        kind, so = KINDS[2], "so here it makes no difference"
+    elif points < 0:
+        kind, so = KINDS[0], "so it earns its place"
+    else:
+        kind, so = KINDS[1], "so here it does not earn its place"
+    return Verdict(kind, f"H@1 {points:+.2f}{shown} points without it ({basis}), {so}")
 
 
 def _protocols(run: Result | None) -> Result | None:
@@ -169,6 +203,8 @@ def _protocols(run: Result | None) -> Result | None:
 
 def evidence_without(bench: Workbench, part: Part) -> Result | None:
     """Method evidence with one of its parts switched off."""
+    if not bench.subject.allows(_SETTING):
+        return None
 
     def compute() -> Result:
         subject = bench.subject

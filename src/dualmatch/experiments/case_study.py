@@ -44,16 +44,17 @@ def case_study(study: Study) -> Report:
     tables, notes = [], []
     for bench in study.benches():
         subject = bench.subject
-        found = choices(bench, study.seeds[0])
+        found = choices(bench, study.seeds[0]) if "dualmatch" in study.methods else None
         if found is None:
-            tables.append(Table(subject.name.lower(), f"{subject.name}: {NOT_RUN}", _COLUMNS, ()))
+            tables.append(Table(subject.slug, f"{subject.name}: {NOT_RUN}", _COLUMNS, ()))
             continue
         tables.append(_counts_table(subject, found))
         cases = [subject.source.entity_rows[name] for name in CASES if name in subject.source.entity_rows]
         cases += [row for kind in ("time", "relations") for row in clearest(subject, found, kind) if row not in cases]
-        explained = _explained(bench, [subject.source.entities[row] for row in cases])
+        names = [subject.source.entities[row] for row in cases]
+        explained = _explained(bench, names) if "evidence" in study.methods else None
         rows = tuple(_case_row(subject, found, row, explained) for row in cases)
-        tables.append(Table(f"{subject.name.lower()}-cases", f"{subject.name}, the cases", _COLUMNS, rows))
+        tables.append(Table(f"{subject.slug}-cases", f"{subject.name}, the cases", _COLUMNS, rows))
         notes += _reasons(subject, cases, explained)
     text = (
         "Trained with all of sup_pairs. Each entity's best target among all of the other graph: by time alone "
@@ -65,6 +66,8 @@ def case_study(study: Study) -> Report:
 
 def choices(bench: Workbench, seed: int) -> Arrays | None:
     """The best target of every source entity by each channel and by the whole, with its P̂."""
+    if not bench.subject.allows(_SETTING):
+        return None
 
     def compute() -> Arrays:
         config, trained = bench.config(seed=seed), computed(bench.trained(_SETTING, seed))
@@ -127,7 +130,7 @@ def _counts_table(subject: Subject, found: Arrays) -> Table:
     columns = (Column("time alone"), Column("relations alone"), Column("tested pairs", 0))
     title = f"{subject.name}: how often the whole is right where its channels alone are right or wrong"
     more = (Column("of these the whole right", 0), Column("share, %", 1))
-    return Table(f"{subject.name.lower()}-counts", title, (*columns, *more), tuple(rows))
+    return Table(f"{subject.slug}-counts", title, (*columns, *more), tuple(rows))
 
 
 def _explained(bench: Workbench, names: list[str]) -> Result | None:

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.experiments.provenance import UNKNOWN, Provenance, here
 from dualmatch.io.atomic import replacing, write_text
 from dualmatch.version import __version__
 
@@ -54,6 +55,8 @@ class Cells:
         Cells that were asked for and are not there.
     units:
         Seconds of the machine's own unit while each cell that tells it was computed.
+    made:
+        What computed each cell.
     """
 
     folder: Path
@@ -62,20 +65,26 @@ class Cells:
     announce: Announce = field(default=lambda _text: None)
     not_run: set[str] = field(default_factory=set)
     units: dict[str, float] = field(default_factory=dict)
+    made: dict[str, Provenance] = field(default_factory=dict)
     _redone: set[Path] = field(default_factory=set)
 
     def result(self, key: Key, compute: Callable[[], Result]) -> Result | None:
         """The result of a cell as plain data: read, or computed and kept."""
         path = self.path(key, ".json")
-        found = None if self._to_redo(key, path) else _read_result(path)
-        if found is None and not self.finished_only:
+        cell = None if self._to_redo(key, path) else _read_cell(path)
+        if cell is None and not self.finished_only:
             self.announce(f"{in_words(key)} …")
-            found = compute()
+            made = {"key": _whole(key), "made": here()._asdict(), "result": compute()}
+            text = json.dumps(made, indent=1, allow_nan=False) + "\n"
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_text(path, json.dumps({"key": _whole(key), "result": found}, indent=1, allow_nan=False) + "\n")
+            write_text(path, text)
             self._redone.add(path)
-            found = json.loads(json.dumps(found))  # what a second run will read, to the last digit
-        return self._told(key, found)
+            cell = json.loads(text)  # what a second run will read, to the last digit
+        if cell is None:
+            return self._told(key, None)
+        told = cell.get("made") or {}
+        self.made[in_words(key)] = Provenance(**told) if set(told) == set(Provenance._fields) else UNKNOWN
+        return self._told(key, cell["result"])
 
     def arrays(self, key: Key, compute: Callable[[], Arrays]) -> Arrays | None:
         """The arrays of a cell: read, or computed and kept."""
@@ -133,15 +142,16 @@ def _whole(key: Key) -> dict[str, Any]:
     return {"format": CELL_FORMAT, "version": __version__, **key}
 
 
-def _read_result(path: Path) -> Result | None:
+def _read_cell(path: Path) -> Result | None:
     try:
-        result: Result = json.loads(path.read_text(encoding="utf-8"))["result"]
+        cell: Result = json.loads(path.read_text(encoding="utf-8"))
+        _ = cell["result"]
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
         logger.warning("%s: no finished cell; computing it again", path)
         return None
-    return result
+    return cell
 
 
 def _read_arrays(path: Path) -> Arrays | None:

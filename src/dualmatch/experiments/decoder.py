@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
+from typing import Final
 
 from dualmatch.experiments.cells import Result
-from dualmatch.experiments.paper import GRID_SEARCH, SETTINGS
+from dualmatch.experiments.curve import TERMS, Curve, curve_of, why_not_best
+from dualmatch.experiments.paper import GRID_SEARCH, SETTINGS, Setting
 from dualmatch.experiments.plots import Figure, Panel, Series
 from dualmatch.experiments.report import Report
 from dualmatch.experiments.study import Study
-from dualmatch.experiments.tables import NOT_RUN, Column, Table, Value
-from dualmatch.experiments.workbench import Workbench
+from dualmatch.experiments.subject import Subject
+from dualmatch.experiments.tables import NOT_RUN, Column, Table, Value, spread
 
-_LEAST_REGRET: Final = 0.05
-"""Points of H@1 below which the chosen α counts as the best: half a digit of the paper's tables."""
+_FOLLOWS: Final = -0.6
+"""Rank correlation of nine points that is below chance at one in twenty: from there on D is said to follow H@1."""
 _SEARCH_COLUMNS: Final = (
     Column("dataset"),
     Column("setting"),
@@ -25,148 +24,190 @@ _SEARCH_COLUMNS: Final = (
     Column("best α"),
     Column("chosen α"),
     Column("rank correlation of H@1 and D", 2),
-    Column("… and its relational term", 2),
     *(Column(f"quoted {name}", 1) for name in ("worst", "best", "chosen")),
+)
+_TERM_COLUMNS: Final = (
+    Column("dataset"),
+    Column("setting"),
+    Column("term"),
+    Column("at the smallest α", 1),
+    Column("least", 1),
+    Column("at the largest α", 1),
+    Column("falls at", 0),
+    Column("least at α"),
+    Column("H@1 there", 2),
+    Column("short of the best", 2),
+    Column("rank correlation with H@1", 2),
+    Column("rank correlation with α", 2),
+)
+_TEXT: Final = (
+    "H@1 and D at every α of each training, by the protocol `paper`. The paper claims that H@1 and D are negatively "
+    "correlated in all settings, and that the smallest D finds the best α. D is the sum of a relational and a temporal "
+    "term, each weighted. Curves, terms and reasons are those of the first training seed that is there."
 )
 
 
 def decoder(study: Study) -> Report:
-    """H@1 and D at every α, one training a setting (the first seed), by the protocol of the paper's tables."""
+    """H@1 and D at every α in every setting; where the smallest D misses the best α, by how much and why."""
     searches: list[tuple[Value, ...]] = []
-    curves: list[Table] = []
-    figures, notes = [], []
+    terms: list[tuple[Value, ...]] = []
+    curves, figures, notes = [], [], []
     for bench in study.benches():
-        found = {setting: bench.decoded(setting, study.seeds[0]) for setting in SETTINGS}
-        for setting, decoded in found.items():
-            published = GRID_SEARCH.get((bench.subject.paper_name or "", setting))
-            for group in ("all", *_groups(decoded)):
-                quoted = published if published is not None and group == "all" else (None,) * 3
-                searches.append((bench.subject.name, setting, group, *_search(decoded, group), *quoted))
-                why = None if decoded is None else _why_not_best(decoded, group)
-                if why is not None:
-                    notes.append(f"{bench.subject.name}, {setting}, {group} pairs: {why}")
-        done = {setting: decoded for setting, decoded in found.items() if decoded is not None}
+        subject = bench.subject
+        found = {
+            setting: [bench.decoded(setting, seed) for seed in study.seeds_of("dualmatch")] for setting in SETTINGS
+        }
+        for setting, cells in found.items():
+            searches += _searches(subject, setting, cells)
+        done = {setting: first for setting, cells in found.items() if (first := _first(cells)) is not None}
         if done:
-            curves.append(_curves_table(bench, done))
-            figures.append(_figure(bench, done))
+            whole = {setting: curve_of(decoded) for setting, decoded in done.items()}
+            terms += [row for setting, curve in whole.items() for row in _terms(subject, setting, curve)]
+            curves.append(_curves_table(subject, whole))
+            figures.append(_figure(subject, whole))
+            notes += [f"{subject.name}: {note}" for note in (_verdict(whole), *_reasons(done))]
     for name in study.absent(("DICEWS", "WY50K")):
-        missing: tuple[Value, ...] = (NOT_RUN,) * 8
+        missing: tuple[Value, ...] = (NOT_RUN,) * 7
         searches += [(name, setting, "all", *missing, *GRID_SEARCH[name, setting]) for setting in SETTINGS]
     title = "The worst and the best H@1 over α, and H@1 at the α of smallest D"
-    tables = (Table("search", title, _SEARCH_COLUMNS, tuple(searches)), *curves)
-    return Report("decoder", "GM-Decoder analysis", tables, tuple(figures), tuple(notes))
+    tables = [Table("search", title, _SEARCH_COLUMNS, tuple(searches))]
+    if terms:
+        tables.append(Table("terms", "D and its terms over α", _TERM_COLUMNS, tuple(terms)))
+    return Report("decoder", "GM-Decoder analysis", (*tables, *curves), tuple(figures), tuple(notes), text=_TEXT)
 
 
-def hits_by_alpha(decoded: Result, group: str = "all") -> dict[str, float]:
-    """H@1 of the paper's protocol at each α, in the order of α."""
-    alphas: dict[str, Any] = decoded["alphas"]
-    return {alpha: alphas[alpha]["paper"][group]["h1"] for alpha in sorted(alphas, key=float)}
+def _first(cells: list[Result | None]) -> Result | None:
+    return next((decoded for decoded in cells if decoded is not None), None)
 
 
 def _groups(decoded: Result | None) -> list[str]:
-    """Groups of pairs that were ranked besides all of them."""
-    return (
-        [] if decoded is None else [group for group in decoded["alphas"][decoded["chosen"]]["paper"] if group != "all"]
-    )
+    """All pairs first, then the groups that were ranked besides."""
+    groups = [] if decoded is None else list(decoded["alphas"][decoded["chosen"]]["paper"])
+    return ["all", *(group for group in groups if group != "all")]
 
 
-def _search(decoded: Result | None, group: str = "all") -> tuple[Value, ...]:
-    if decoded is None:
-        return (NOT_RUN,) * 8
-    hits, chosen = hits_by_alpha(decoded, group), decoded["chosen"]
-    best = _best_alpha(hits)
-    return (
-        min(hits.values()),
-        hits[best],
-        hits[chosen],
-        hits[best] - hits[chosen],
-        f"{float(best):g}",
-        f"{float(chosen):g}",
-        rank_correlation(decoded, group),
-        rank_correlation(decoded, group, "relational"),
-    )
+def _searches(subject: Subject, setting: Setting, cells: list[Result | None]) -> list[tuple[Value, ...]]:
+    """A row for all pairs and for each group: mean ± standard deviation over the trainings."""
+    published = GRID_SEARCH.get((subject.paper_name or "", setting))
+    rows: list[tuple[Value, ...]] = []
+    for group in _groups(_first(cells)):
+        quoted = published if published is not None and group == "all" else (None,) * 3
+        curves = [None if decoded is None else curve_of(decoded, group) for decoded in cells]
+        known = [curve for curve in curves if curve is not None]
+        rows.append(
+            (
+                subject.name,
+                setting,
+                group,
+                _over(curves, lambda curve: min(curve.hits)),
+                _over(curves, lambda curve: curve.hits[curve.best]),
+                _over(curves, lambda curve: curve.hits[curve.chosen]),
+                _over(curves, lambda curve: curve.short(curve.chosen)),
+                _alphas([curve.alphas[curve.best] for curve in known]),
+                _alphas([curve.alphas[curve.chosen] for curve in known]),
+                _correlation(known, curves),
+                *quoted,
+            )
+        )
+    return rows
 
 
-def rank_correlation(decoded: Result, group: str = "all", term: str = "total") -> float | None:
-    """Spearman's, of H@1 and D over α: −1 where the smaller D always has the higher H@1; None if either is constant."""
-    hits = hits_by_alpha(decoded, group)
-    distances = [decoded["alphas"][alpha]["distance"][term] for alpha in hits]
-    if len(set(hits.values())) < 2 or len(set(distances)) < 2:
+def _alphas(alphas: list[float]) -> str:
+    """The α of each training, once where all have the same."""
+    shown = [f"{alpha:g}" for alpha in (alphas if len(set(alphas)) > 1 else alphas[:1])]
+    return ", ".join(shown) or NOT_RUN
+
+
+def _correlation(known: list[Curve], curves: list[Curve | None]) -> Value:
+    """Rank correlation over the trainings; none where H@1 or D is constant."""
+    if known and all(curve.follows_hits() is None for curve in known):
         return None
-    return float(np.corrcoef(_average_ranks([*hits.values()]), _average_ranks(distances))[0, 1])
+    return _over(curves, Curve.follows_hits)
 
 
-def _average_ranks(values: list[float]) -> NDArray[np.float64]:
-    """Ranks from 1 on; equal values share the mean of theirs.
-
-    >>> _average_ranks([5.0, 3.0, 5.0]).tolist()
-    [2.5, 1.0, 2.5]
-    """
-    given = np.array(values)
-    ranks: NDArray[np.float64] = (given[:, None] > given).sum(axis=1) + ((given[:, None] == given).sum(axis=1) + 1) / 2
-    return ranks
+def _over(curves: list[Curve | None], figure: Callable[[Curve], float | None]) -> Value:
+    return spread(None if curve is None else figure(curve) for curve in curves)
 
 
-def _best_alpha(hits: dict[str, float]) -> str:
-    return max(hits, key=lambda alpha: hits[alpha])
+def _terms(subject: Subject, setting: Setting, curve: Curve) -> list[tuple[Value, ...]]:
+    """What D and each of its terms do over α, and which α each alone would choose."""
+    rows: list[tuple[Value, ...]] = []
+    for term, words in TERMS.items():
+        values, at = curve.distances[term], curve.smallest(term)
+        steps = f"{curve.falling_steps(term)} of {len(values) - 1} steps"
+        level = (values[0], min(values), values[-1], steps, f"{curve.alphas[at]:g}")
+        follows = (curve.follows_hits(term), curve.follows_alpha(term))
+        rows.append((subject.name, setting, words, *level, curve.hits[at], curve.short(at), *follows))
+    return rows
 
 
-def _why_not_best(decoded: Result, group: str = "all") -> str | None:
-    """What D preferred to the best α: which of its two terms fell, and by how much."""
-    hits, chosen = hits_by_alpha(decoded, group), decoded["chosen"]
-    best = _best_alpha(hits)
-    short = hits[best] - hits[chosen]
-    if short < _LEAST_REGRET:
-        return None
-    at_best, at_chosen = (decoded["alphas"][alpha]["distance"] for alpha in (best, chosen))
-    change = {name: at_chosen[name] - at_best[name] for name in ("total", "relational", "temporal")}
-    share = 100 * -change["total"] / at_best["total"]
-    falling = min(("relational", "temporal"), key=lambda name: change[name])
-    reason = (
-        "S^t is built from the very times that this term compares, so it tends to fall as α grows, whatever is right"
-        if falling == "temporal" and float(chosen) > float(best)
-        else "D adds up how well all choices correspond, also of entities without a partner: not how many are right"
-    )
-    return (
-        f"the chosen α = {float(chosen):g} is {short:.2f} points short of the best, α = {float(best):g}. From there "
-        f"to the chosen one D falls by {share:.2f} % only (relational term {change['relational']:+,.1f}, temporal term "
-        f"{change['temporal']:+,.1f}); it is the {falling} term that falls: {reason}."
-    )
+def _verdict(whole: dict[Setting, Curve]) -> str:
+    """Whether H@1 goes with D, setting by setting."""
+    said = []
+    for setting, curve in whole.items():
+        follows = curve.follows_hits()
+        if follows is None:
+            said.append(f"{setting}: H@1 or D is the same at every α")
+        else:
+            word = "D follows H@1" if follows <= _FOLLOWS else "D does not follow H@1"
+            said.append(f"{setting}: {word} (rank correlation {follows:+.2f})")
+    return "; ".join(said) + "."
 
 
-def _curves_table(bench: Workbench, done: dict[Any, Result]) -> Table:
+def _reasons(done: dict[Setting, Result]) -> list[str]:
+    reasons = []
+    for setting, decoded in done.items():
+        for group in _groups(decoded):
+            why = why_not_best(curve_of(decoded, group))
+            if why is not None:
+                reasons.append(f"{setting}, {group} pairs: {why}")
+    return reasons
+
+
+def _curves_table(subject: Subject, whole: dict[Setting, Curve]) -> Table:
     columns = [Column("α", 2)]
-    for setting in done:
+    for setting in whole:
         columns += [Column(f"{setting} H@1", 2), Column(f"{setting} D", 1)]
         columns += [Column(f"{setting} D relational", 1), Column(f"{setting} D temporal", 1)]
-    alphas = hits_by_alpha(next(iter(done.values())))
     rows = []
-    for alpha in alphas:
-        row: list[Value] = [float(alpha)]
-        for decoded in done.values():
-            at = decoded["alphas"][alpha]
-            row += [at["paper"]["all"]["h1"], *(at["distance"][term] for term in ("total", "relational", "temporal"))]
+    for at, alpha in enumerate(next(iter(whole.values())).alphas):
+        row: list[Value] = [alpha]
+        for curve in whole.values():
+            row += [curve.hits[at], *(curve.distances[term][at] for term in TERMS)]
         rows.append(tuple(row))
-    name = bench.subject.name
-    return Table(f"{name.lower()}-curves", f"{name}, H@1 and D at every α", tuple(columns), tuple(rows))
+    title = f"{subject.name}, H@1 and D at every α"
+    return Table(f"{subject.slug}-curves", title, tuple(columns), tuple(rows))
 
 
-def _figure(bench: Workbench, done: dict[Any, Result]) -> Figure:
-    """H@1 above; below D and its two terms, each relative to its value at the smallest α: one scale fits all."""
-    hits_row, distance_row = [], []
-    for setting, decoded in done.items():
-        hits = hits_by_alpha(decoded)
-        alphas, ringed = tuple(float(alpha) for alpha in hits), (list(hits).index(decoded["chosen"]),)
+def _figure(subject: Subject, whole: dict[Setting, Curve]) -> Figure:
+    """H@1 over α; D and its terms over α, relative to the smallest α so that one scale fits all; H@1 against D."""
+    hits_row, distance_row, against_row = [], [], []
+    for setting, curve in whole.items():
+        ringed = (curve.chosen,)
+        hits_row.append(
+            Panel(
+                f"{subject.name}, {setting}", "α, weight of time", "H@1 (%)", (_line("H@1", curve, curve.hits, ringed),)
+            )
+        )
         series = []
-        for term, label in (("total", "D"), ("relational", "relational term"), ("temporal", "temporal term")):
-            values = [decoded["alphas"][alpha]["distance"][term] for alpha in hits]
+        for term, words in TERMS.items():
+            values = curve.distances[term]
             relative = tuple(100 * (value / values[0] - 1) if values[0] else 0.0 for value in values)
-            series.append(Series(label, alphas, relative, ringed if term == "total" else ()))
-        accuracy = Series("H@1", alphas, tuple(hits.values()), ringed)
-        hits_row.append(Panel(str(setting), "α, weight of time", "H@1 (%)", (accuracy,)))
-        distance_row.append(Panel("", "α, weight of time", f"change since α = {alphas[0]:g} (%)", tuple(series)))
+            series.append(_line(words, curve, relative, ringed if term == "total" else ()))
+        y_label = f"change since α = {curve.alphas[0]:g} (%)"
+        distance_row.append(Panel("", "α, weight of time", y_label, tuple(series)))
+        follows = curve.follows_hits()
+        title = "" if follows is None else f"rank correlation {follows:+.2f}".replace("-", "−")
+        ends = ((0, f"α = {curve.alphas[0]:g}"), (len(curve.alphas) - 1, f"α = {curve.alphas[-1]:g}"))
+        path = Series("H@1 and D, from α to α", curve.distances["total"], curve.hits, ringed, ends)
+        against_row.append(Panel(title, "graph-matching distance D", "H@1 (%)", (path,)))
     caption = (
-        f"{bench.subject.name}: H@1 (top) and the graph-matching distance D with its two terms (bottom) against α in "
-        "each setting."
+        f"{subject.name}: H@1 (top) and the graph-matching distance D with its two terms (middle) over α, and H@1 "
+        "against D (bottom), in each setting."
     )
-    return Figure(bench.subject.name.lower(), caption, (tuple(hits_row), tuple(distance_row)), "smallest D")
+    rows = (tuple(hits_row), tuple(distance_row), tuple(against_row))
+    return Figure(subject.slug, caption, rows, "smallest D")
+
+
+def _line(label: str, curve: Curve, values: tuple[float, ...], ringed: tuple[int, ...]) -> Series:
+    return Series(label, curve.alphas, values, ringed)

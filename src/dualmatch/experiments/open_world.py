@@ -83,7 +83,7 @@ def open_world(study: Study) -> Report:
             f"{subject.name}: {len(world.seeds):,} seeds, {len(world.sets['unobserved']):,} unobserved and "
             f"{len(world.sets['observed']):,} observed pairs tested"
         )
-        tables.append(Table(subject.name.lower(), title, _COLUMNS, rows))
+        tables.append(Table(subject.slug, title, _COLUMNS, rows))
     if study.absent(("DICEWS",)):
         missing: tuple[Value, ...] = (NOT_RUN,) * 6
         rows = (*_quoted("DICEWS"), *((method, "ours", "paper", *missing) for method in study.methods))
@@ -126,6 +126,8 @@ def _why_not(subject: Subject) -> str | None:
     undated = sum(graph.n_facts - graph.statistics.dated_facts for graph in graphs)
     if undated:
         return f"{undated:,} of its facts have no time, so that nobody knows on which side of the cut they lie"
+    if not len(subject.supervision):
+        return "it has no sup_pairs, so that nobody knows how many seeds to draw"
     world = cut_world(subject, 0)
     if not len(world.sets["unobserved"]) or not len(world.seeds) or not len(world.sets["observed"]):
         return f"no pair lies on one side of {CUT}"

@@ -26,12 +26,13 @@ KINDS: Final = ("png", "svg")
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a plot; `ringed` points are the ones to look at, said in the legend's words `ring`."""
+    """A line of a plot; `ringed` points are the ones to look at, said in the legend's words `ring`; some have words."""
 
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     ringed: tuple[int, ...] = ()
+    words: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ def _draw_panel(axes: Any, panel: Panel, ring: str) -> None:
     axes.set_ylabel(panel.y_label)
     axes.grid(visible=True, axis="y" if panel.categories else "both", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
+    if any(series.words for series in panel.series):
+        return  # its points are named where they are
     if len(panel.series) > _MANY:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.02, 1.0))
     else:
@@ -133,20 +136,36 @@ def _draw_lines(axes: Any, panel: Panel, ring: str) -> None:
         )
         for at in series.ringed:
             axes.plot(series.x[at], series.y[at], marker="o", markersize=14, fillstyle="none", color="black")
+        for at, words in series.words:
+            place, below = (series.x[at], series.y[at]), (0, -12)
+            axes.annotate(words, place, below, textcoords="offset points", fontsize=9, ha="center", va="top")
     if ring and any(series.ringed for series in panel.series):
         axes.plot([], [], marker="o", markersize=11, fillstyle="none", color="black", linestyle="none", label=ring)
     if panel.logarithmic:
         axes.set_xscale("log")
         axes.set_yscale("log")
         _plain_ticks(axes, panel.series)
+    if any(series.words for series in panel.series):
+        axes.margins(0.1, 0.2)  # room for the words
 
 
 def _plain_ticks(axes: Any, series: Sequence[Series]) -> None:
     """Numbers as people write them, at the points measured."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     places = sorted({x for each in series for x in each.x})
     axes.xaxis.set_major_locator(FixedLocator(places))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.tick_params(axis="x", labelrotation=30)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(_plainly))
+
+
+def _plainly(value: float, _place: int) -> str:
+    """A number as people write it.
+
+    >>> _plainly(15767.4, 0), _plainly(0.2, 0)
+    ('15,767', '0.2')
+    """
+    return f"{value:,.0f}" if value >= 10 else f"{value:g}"

@@ -2,7 +2,7 @@
 
 ========================  ============================================================================
 ``NAME.md``               tables with the paper's figures beside ours, notes, figures, how it was made
-``NAME.csv``              the table, or ``NAME-TABLE.csv`` where there are several
+``NAME-TABLE.csv``        each table; ``NAME.csv`` where the table is the experiment itself
 ``NAME-FIGURE.png, svg``  the figures
 ``cells/``                finished cells (`dualmatch.experiments.cells`)
 ========================  ============================================================================
@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-import os
 import statistics
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +21,15 @@ from dualmatch.errors import OutputError
 from dualmatch.experiments.cells import Cells
 from dualmatch.experiments.paper import PAPER
 from dualmatch.experiments.plots import Figure, draw
+from dualmatch.experiments.provenance import in_words
 from dualmatch.experiments.tables import Table
 from dualmatch.io.atomic import write_text
 from dualmatch.version import __version__
 
 PROTOCOLS = (
     "`paper`: ranked among the tested partners, as published tables are; `open`: ranked among all entities of the "
-    "target graph. Ties get their average rank. H@1 and H@10 in percent. Rows marked *quoted* are the paper's own "
+    "target graph. Ties get their average rank. H@1 and H@10 in percent; ± is the standard deviation over training "
+    "seeds, and methods without chance have none. Rows marked *quoted* are the paper's own "
     f"figures ({PAPER}); all others were measured."
 )
 
@@ -55,33 +57,43 @@ class Report:
     def markdown(self, made: str) -> str:
         """The page; `made` says how the figures came about."""
         parts = [f"# {self.title}", *([PROTOCOLS] if self.ranked else []), *([self.text] if self.text else [])]
-        parts += [table.markdown() for table in self.tables]
+        parts += [f"{table.markdown()}\n\n[as CSV]({self.csv_name(table)})" for table in self.tables]
         parts += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         parts += [f"![{figure.caption}]({self.name}-{figure.slug}.png)\n\n{figure.caption}" for figure in self.figures]
         return "\n\n".join([*parts, made]) + "\n"
 
+    def csv_name(self, table: Table) -> str:
+        """The same for a table however many others there are: a rerun with more datasets replaces it."""
+        return f"{self.name}.csv" if table.slug == self.name else f"{self.name}-{table.slug}.csv"
+
     def write(self, folder: Path, made: str) -> list[Path]:
         """Write everything into a folder, made where it is not there; what an earlier run wrote is replaced."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot be made ({error.strerror}); choose another folder with -o") from None
+        check_folder(folder)
         paths = [folder / f"{self.name}.md"]
         write_text(paths[0], self.markdown(made))
         for table in self.tables:
-            several = f"-{table.slug}" if len(self.tables) > 1 else ""
-            paths.append(folder / f"{self.name}{several}.csv")
+            paths.append(folder / self.csv_name(table))
             write_text(paths[-1], table.csv())
         for figure in self.figures:
             paths += draw(figure, folder / f"{self.name}-{figure.slug}")
         return paths
 
 
+def check_folder(folder: Path) -> None:
+    """Make the folder, and see that it can be written to: better before hours of work than behind them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        words = f"{folder}: cannot be written to ({error.strerror}); choose another folder with -o"
+        raise OutputError(words) from None
+
+
 def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells: Cells) -> str:
     """Version, command and machine, without any path of the machine; and how many cells are missing."""
     data = [part for folder in folders for part in ("--data", folder.resolve().name)]
     command = " ".join(["dualmatch", "experiment", name, *data, *arguments])
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     units = sorted(cells.units.values()) or [quick_unit_seconds()]
     unit = f"{statistics.median(units):.2f} s"
     if len(units) > 1:
@@ -89,6 +101,6 @@ def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells
     count = len(cells.not_run)
     missing = f" {count} {'cells' if count > 1 else 'cell'} of it not run yet." if count else ""
     return (
-        f"*dualmatch {__version__}; `{command}`; {cores} cores, no GPU; one machine unit, a 4096³ float32 matrix "
-        f"product, took {unit}.{missing}*"
+        f"*dualmatch {__version__}, {in_words(cells.made.values())}; `{command}`; one machine unit, a 4096³ float32 "
+        f"matrix product, took {unit}.{missing}*"
     )

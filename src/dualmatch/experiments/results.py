@@ -14,6 +14,9 @@ from dualmatch.io.atomic import replacing, write_text
 
 FIGURES: Final = "results"
 """Folder beside RESULTS.md that figures and CSV files are copied to."""
+_LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png))\)")
+"""A link of an experiment's page to a table or figure beside it."""
+_COPIED: Final = (".csv", ".png", ".svg")
 
 
 def collect(folder: Path, names: tuple[str, ...], page: Path) -> list[Path]:
@@ -29,7 +32,7 @@ def collect(folder: Path, names: tuple[str, ...], page: Path) -> list[Path]:
     Raises
     ------
     InputError
-        Where no experiment has been run.
+        Where no experiment has been run, or a file that a page shows is gone.
     """
     done = [name for name in names if (folder / f"{name}.md").is_file()]
     if not done:
@@ -48,11 +51,12 @@ def collect(folder: Path, names: tuple[str, ...], page: Path) -> list[Path]:
         if name in done:
             text = (folder / f"{name}.md").read_text(encoding="utf-8").strip()
             text = re.sub(r"(?m)^#", "##", text.replace(f"{PROTOCOLS}\n\n", ""))  # said once, above
-            parts.append(re.sub(r"!\[([^\]]*)\]\(([^)/]+)\)", rf"![\1]({FIGURES}/\2)", text))
+            parts.append(_LINKED.sub(rf"]({FIGURES}/\g<file>)", text))
         else:
             parts.append(f"## {name}\n\n{NOT_RUN}")
+    files = [file for name in done for file in _files(folder, name)]
     write_text(page, "\n\n".join(parts) + "\n")
-    return [page, *_copied(folder, done, page.parent / FIGURES)]
+    return [page, *_copied(files, names, page.parent / FIGURES)]
 
 
 def _anchor(folder: Path, name: str) -> str:
@@ -61,16 +65,31 @@ def _anchor(folder: Path, name: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def _copied(folder: Path, done: list[str], to: Path) -> list[Path]:
-    """Figures and CSV files of the experiments that were run."""
+def _files(folder: Path, name: str) -> list[Path]:
+    """What a page shows or links: its tables, and its figures in both kinds; not what an earlier run left beside it."""
+    found = []
+    for match in _LINKED.finditer((folder / f"{name}.md").read_text(encoding="utf-8")):
+        path = folder / match["file"]
+        found += [path, path.with_suffix(".svg")] if path.suffix == ".png" else [path]
+    missing = [path.name for path in found if not path.is_file()]
+    if missing:
+        raise InputError(
+            f"{folder / f'{name}.md'}: {missing[0]} is not beside it; run dualmatch experiment {name} again"
+        )
+    return found
+
+
+def _copied(files: list[Path], names: tuple[str, ...], to: Path) -> list[Path]:
+    """Copy them; tables and figures of experiments that no page shows any more go."""
     to.mkdir(parents=True, exist_ok=True)
-    copies = []
-    for path in sorted(folder.iterdir()):
-        stem = path.stem
-        if path.suffix in (".csv", ".png", ".svg") and any(
-            stem == name or stem.startswith(f"{name}-") for name in done
-        ):
-            with replacing(to / path.name) as temporary:
-                shutil.copyfile(path, temporary)
-            copies.append(to / path.name)
-    return copies
+    for path in files:
+        with replacing(to / path.name) as temporary:
+            shutil.copyfile(path, temporary)
+    kept = {path.name for path in files}
+    for path in to.iterdir():
+        is_ours = path.suffix in _COPIED and any(
+            path.stem == name or path.stem.startswith(f"{name}-") for name in names
+        )
+        if is_ours and path.name not in kept:
+            path.unlink()
+    return [to / path.name for path in files]

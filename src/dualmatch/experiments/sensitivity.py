@@ -6,7 +6,7 @@ from typing import Final
 
 from dualmatch.config import TRAINED
 from dualmatch.evaluate import common_pairs
-from dualmatch.experiments.paper import SENSITIVITY, SETTINGS, Setting
+from dualmatch.experiments.paper import HIGH_PAIRS, SENSITIVITY, SETTINGS, Setting
 from dualmatch.experiments.report import Report
 from dualmatch.experiments.study import Study
 from dualmatch.experiments.subject import Subject
@@ -37,8 +37,14 @@ def sensitivity(study: Study) -> Report:
             notes.append(f"{subject.name}: no pair is lowly sensitive to time (or none highly), so there is no split.")
             continue
         tables.append(_groups_table(subject))
+        if subject.paper_name == "WY20K":
+            high = (f"{len(subject.groups(each)['high']):,} with {len(subject.seeds(each)):,}" for each in SETTINGS)
+            notes.append(
+                f"{subject.name}: the paper tells {HIGH_PAIRS:,} highly sensitive pairs beside 400 seeds; the rule "
+                f"gives {', '.join(high)} seeds."
+            )
         rows = (*_quoted(subject.paper_name), *_ours(bench, study))
-        tables.append(Table(subject.name.lower(), f"{subject.name}, highly and lowly sensitive pairs", _COLUMNS, rows))
+        tables.append(Table(subject.slug, f"{subject.name}, highly and lowly sensitive pairs", _COLUMNS, rows))
     if study.absent(("WY20K",)):
         missing: tuple[Value, ...] = (NOT_RUN,) * 6
         ours = [(method, setting, "ours", "paper", *missing) for method in study.methods for setting in _TESTED]
@@ -78,7 +84,7 @@ def _groups_table(subject: Subject) -> Table:
     columns = (Column("setting"), Column("seeds", 0), Column("high pairs", 0), Column("low pairs", 0))
     title = f"{subject.name}, the split by its rule"
     return Table(
-        f"{subject.name.lower()}-groups",
+        f"{subject.slug}-groups",
         title,
         (*columns, Column("the published lists, less their seeds")),
         tuple(rows),

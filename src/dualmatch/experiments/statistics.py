@@ -24,6 +24,9 @@ _COLUMNS = (
     Column("facts both sides have, %", 1),
 )
 
+_COMPARED = ("entities", "relations", "facts", "true pairs")
+"""What the paper and we count alike; its times are the entries of a list, ours those that facts have."""
+
 
 def datasets(study: Study) -> Report:
     """Counts of each dataset, source – target, and how far its two graphs say the same."""
@@ -41,13 +44,30 @@ def datasets(study: Study) -> Report:
         "(2·|common| / (|source| + |target|)); – where the two sides name their relations differently."
     )
     table = Table("datasets", "Statistics", _COLUMNS, tuple(rows), note)
-    return Report("datasets", "Datasets", (table,), ranked=False)
+    notes = tuple(slip for subject in study.subjects for slip in _slips(subject))
+    return Report("datasets", "Datasets", (table,), notes=notes, ranked=False)
 
 
 def _quoted(name: str) -> tuple[Value, ...]:
     it = STATISTICS[name]
-    nothing: list[Value] = [None] * 6
-    return (name, "quoted", _two(it.entities), _two(it.relations), it.times, _two(it.facts), *nothing)
+    nothing: list[Value] = [None] * 5
+    return (name, "quoted", _two(it.entities), _two(it.relations), it.times, _two(it.facts), it.pairs, *nothing)
+
+
+def _slips(subject: Subject) -> list[str]:
+    """Where the paper prints other counts than its own files have."""
+    if subject.paper_name is None or subject.name.endswith("-R"):
+        return []
+    quoted, ours = _quoted(subject.paper_name), _ours(subject)
+    return [
+        f"{subject.name}: the paper prints {_shown(quoted[at])} {column.name}, its files have {_shown(ours[at])}."
+        for at, column in enumerate(_COLUMNS)
+        if column.name in _COMPARED and quoted[at] != ours[at]
+    ]
+
+
+def _shown(value: Value) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _ours(subject: Subject) -> tuple[Value, ...]:

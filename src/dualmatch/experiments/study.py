@@ -32,6 +32,10 @@ class Study:
     def quick(self) -> bool:
         return bool(self.options)
 
+    def seeds_of(self, method: Method) -> tuple[int, ...]:
+        """The training seeds to run a method with: none for one that was not asked for."""
+        return self.seeds if method in self.methods else ()
+
     def benches(self) -> Iterator[Workbench]:
         """A workbench for each dataset, one at a time: each holds large matrices."""
         for subject in self.subjects:

@@ -14,11 +14,18 @@ NOT_RUN: Final = "not run"
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean over seeds with its standard deviation; of a single seed there is none."""
+    """A mean over seeds with its standard deviation; of a single seed there is none.
+
+    Attributes
+    ----------
+    seeds, asked:
+        Seeds that were run, and those that were asked for.
+    """
 
     mean: float
     deviation: float | None
     seeds: int
+    asked: int
 
 
 Value = str | int | float | Spread | None
@@ -28,13 +35,14 @@ def spread(values: Iterable[float | None]) -> Value:
     """Mean and standard deviation of what was run; "not run" where nothing was.
 
     >>> spread([1.0, None, 3.0])
-    Spread(mean=2.0, deviation=1.4142135623730951, seeds=2)
+    Spread(mean=2.0, deviation=1.4142135623730951, seeds=2, asked=3)
     """
-    known = [value for value in values if value is not None]
+    given = list(values)
+    known = [value for value in given if value is not None]
     if not known:
         return NOT_RUN
     deviation = statistics.stdev(known) if len(known) > 1 else None
-    return Spread(statistics.fmean(known), deviation, len(known))
+    return Spread(statistics.fmean(known), deviation, len(known), len(given))
 
 
 @dataclass(frozen=True)
@@ -47,14 +55,17 @@ class Column:
     def show(self, value: Value) -> str:
         """A value for people.
 
-        >>> Column("H@1", 1).show(Spread(94.08, 0.07, 3))
+        >>> Column("H@1", 1).show(Spread(94.08, 0.07, 3, 3))
         '94.1 ± 0.1'
+        >>> Column("H@1", 1).show(Spread(94.08, None, 1, 3))
+        '94.1 (1 of 3 seeds)'
         """
         if value is None:
             return "–"
         if isinstance(value, Spread):
             mean = self.show(value.mean)
-            return mean if value.deviation is None else f"{mean} ± {self.show(value.deviation)}"
+            mean = mean if value.deviation is None else f"{mean} ± {self.show(value.deviation)}"
+            return mean if value.seeds == value.asked else f"{mean} ({value.seeds} of {value.asked} seeds)"
         if isinstance(value, str):
             return value
         if isinstance(value, int):

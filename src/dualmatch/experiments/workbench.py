@@ -71,6 +71,8 @@ class Workbench:
 
     def run(self, method: Method, setting: Setting, seed: int = 0) -> Result | None:
         """A whole run of a method: rankings under all protocols, links, pseudo-seeds, seconds."""
+        if not self.subject.allows(setting):
+            return None
         if method == "dualmatch":
             return self._as_run(self.decoded(setting, seed))
         chance = seed if method in TRAINED else None
@@ -181,6 +183,8 @@ class Workbench:
 
     def decoded(self, setting: Setting, seed: int, hops: int = 2, **options: Any) -> Result | None:
         """Every α on one training: rankings by both protocols, D with its terms, and the α of smallest D."""
+        if not self.subject.allows(setting):
+            return None
         more = {} if hops == 2 else {"hops": hops}
         key = self.key("decoded", "dualmatch", setting, seed, **options, **more)
         return self.cells.result(key, lambda: self._decode(setting, seed, hops, **options))
@@ -250,6 +254,8 @@ class Workbench:
 
     def naive(self, setting: Setting, seed: int) -> Result | None:
         """The Naive Strategy in place of the GM-Decoder, on the same training."""
+        if not self.subject.allows(setting):
+            return None
 
         def compute() -> Result:
             trained = computed(self.trained(setting, seed))
