@@ -53,6 +53,8 @@ class Beliefs:
         Estimated share of the pairs whose entities have no partner; None where there was too little to learn from.
     like_decoys: float
         Share of the pairs that look like decoys; 0 where there were none.
+    model: Learnt | None
+        What the probabilities follow from, to judge other pairs by; None where there was too little to learn from.
     """
 
     pairs: Ids
@@ -61,6 +63,7 @@ class Beliefs:
     partner: Vector
     without_partner: float | None = None
     like_decoys: float = 0.0
+    model: Learnt | None = None
 
     @property
     def learnt(self) -> bool:
@@ -75,6 +78,7 @@ def believe(
     *,
     decoys: Scores | None = None,
     chance: Scores | None = None,
+    model: Learnt | None = None,
     engine: Engine | None = None,
 ) -> Beliefs:
     """Beliefs about the candidates of a plan.
@@ -93,6 +97,8 @@ def believe(
     chance:
         What entities without partner reach, where that is known better than by hiding partners within the plan: for
         the last word on a plan.
+    model:
+        What was learnt before: then nothing is learnt again.
     engine:
         Where Sinkhorn is computed.
     """
@@ -100,13 +106,12 @@ def believe(
     certain = np.isin(pairs[:, 0], known[:, 0])
     share = share_of_rivals(plan.entries)
     found = scores_of(plan, weights, pairs[~certain], share)
-    final = chance is not None
-    if chance is None:
+    learnt, final = model, chance is not None
+    if chance is None and model is None:
         settled = pairs[~certain][entry[~certain] >= _settled_from(entry[~certain])]
         chance = _left_behind(plan, weights, settled, engine)
-    learnt: Learnt | None = None
     like_decoys = 0.0
-    if len(found.score) >= LEAST_SAMPLE:
+    if chance is not None and len(found.score) >= LEAST_SAMPLE:
         if len(chance.score) >= LEAST_SAMPLE:
             learnt = learn(found, chance, final=final)
         if decoys is not None and len(decoys.score) >= LEAST_SAMPLE:
@@ -118,7 +123,7 @@ def believe(
     weight = np.log(weights[0])[row] + np.log(weights[1])[plan.entries.indices]
     partner = learnt.chance_of_partner(Scores(logit(plan.similarity.data), weight, share.data))
     beliefs = _beliefs(plan, pairs, _rounded(share.data * partner), partner, known)
-    return replace(beliefs, without_partner=learnt.without, like_decoys=like_decoys)
+    return replace(beliefs, without_partner=learnt.without, like_decoys=like_decoys, model=learnt)
 
 
 def _beliefs(plan: SparsePlan, pairs: Ids, value: Vector, partner: Vector, known: Ids) -> Beliefs:

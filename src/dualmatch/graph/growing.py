@@ -1,0 +1,102 @@
+"""Growing: a graph and the facts that arrived since, as one graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.errors import InputError
+from dualmatch.graph.model import TemporalGraph
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A graph with more facts.
+
+    Attributes
+    ----------
+    graph:
+        All facts; entities and relations in the order of their names, as files are read.
+    row_of: (n_entities of the graph before,) int64
+        Where each entity stands now.
+    n_known:
+        How many of the new facts were known before; they are not taken twice.
+    touched: (n_entities,) bool
+        Entities of which a fact is new.
+    """
+
+    graph: TemporalGraph
+    row_of: Rows
+    n_known: int
+    touched: NDArray[np.bool_]
+
+    @property
+    def is_new(self) -> NDArray[np.bool_]:
+        """(n_entities,) bool: entities that were not there before."""
+        new = np.ones(self.graph.n_entities, dtype=bool)
+        new[self.row_of] = False
+        return new
+
+
+def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
+    """A graph and more facts, entities and relations known by their names.
+
+    Examples
+    --------
+    >>> old = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833")])
+    >>> new = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "met", "Babbage", "1834")])
+    >>> all_of_it = grown(old, new)
+    >>> all_of_it.graph.entities, all_of_it.graph.n_facts, all_of_it.row_of.tolist(), all_of_it.touched.tolist()
+    (('Ada', 'Babbage', 'Charles'), 2, [0, 2], [True, True, False])
+    """
+    if graph.n_facts and more.n_facts and graph.opaque_times != more.opaque_times:
+        raise InputError(
+            f"{more.name}: its times are {'bare ids' if more.opaque_times else 'dates'} and those of the run are not; "
+            "give the new facts with times of the same kind"
+        )
+    entities, relations = (sorted({*of_old, *of_new}) for of_old, of_new in _names(graph, more))
+    old, new = (_renumbered(each, entities, relations) for each in (graph, more))
+    facts = np.concatenate([old.facts, new.facts])
+    order = np.lexsort(facts.T[::-1])
+    repeats = np.zeros(len(facts), dtype=bool)
+    repeats[order[1:]] = (facts[order[1:]] == facts[order[:-1]]).all(axis=1)
+    # Sorting is stable: of equal facts the old ones come first. What the old graph says twice it may go on saying.
+    known = repeats & (np.arange(len(facts)) >= graph.n_facts)
+    arrived = facts[graph.n_facts :][~known[graph.n_facts :]]
+    touched = np.zeros(len(entities), dtype=bool)
+    touched[arrived[:, [0, 2]].ravel()] = True
+    head, relation, tail, begin, end = np.concatenate([old.facts, arrived]).astype(np.int32).T
+    whole = TemporalGraph(
+        head,
+        relation,
+        tail,
+        begin,
+        end,
+        tuple(entities),
+        tuple(relations),
+        name=graph.name,
+        opaque_times=graph.opaque_times if graph.n_facts else more.opaque_times,
+    )
+    return Grown(whole, old.row_of, int(known.sum()), touched)
+
+
+@dataclass(frozen=True, eq=False)
+class _Renumbered:
+    facts: Rows  # (n, 5): head, relation, tail, begin, end
+    row_of: Rows
+
+
+def _names(graph: TemporalGraph, more: TemporalGraph) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    return (graph.entities, more.entities), (graph.relations, more.relations)
+
+
+def _renumbered(graph: TemporalGraph, entities: list[str], relations: list[str]) -> _Renumbered:
+    entity_row, relation_row = ({name: row for row, name in enumerate(names)} for names in (entities, relations))
+    row_of = np.array([entity_row[name] for name in graph.entities], dtype=np.int64)
+    relation_of = np.array([relation_row[name] for name in graph.relations], dtype=np.int64)
+    columns = row_of[graph.head], relation_of[graph.relation], row_of[graph.tail], graph.begin, graph.end
+    return _Renumbered(np.stack(columns, axis=1).astype(np.int64), row_of)
