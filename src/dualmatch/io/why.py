@@ -42,9 +42,19 @@ def companion_of(path: Path) -> Path:
     return path.with_name(path.name + _SUFFIX)
 
 
-def input_hashes(recipe: Recipe) -> dict[str, str | None]:
-    """SHA-256 of each file that a recipe reads, by its whole path; None where it is not there."""
-    return {str(path.resolve()): sha256_of(path) if path.is_file() else None for path in recipe.files}
+def input_hashes(recipe: Recipe, known: Mapping[str, str | None] | None = None) -> dict[str, str | None]:
+    """SHA-256 of each file that a recipe reads, by its whole path; None where it is not there.
+
+    Parameters
+    ----------
+    known:
+        Hashes that were taken already, when the run began.
+    """
+    known, hashes = known or {}, {}
+    for path in recipe.files:
+        name = str(path.resolve())
+        hashes[name] = known[name] if name in known else sha256_of(path) if path.is_file() else None
+    return hashes
 
 
 def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Mapping[str, str | None]) -> None:
