@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import signal
@@ -264,8 +265,9 @@ def test_a_damaged_stage_is_named_and_made_again(
     file.write_bytes(data) if harm == "flipped" else file.unlink()
     capsys.readouterr()
     main([word for word in call(world, run, "--resume") if word != "-q"])
-    what = "is damaged" if harm == "flipped" else "is gone"
-    assert f"warning: {file}: {what}; going back to the stage before it" in capsys.readouterr().err
+    what, said = "is damaged" if harm == "flipped" else "is gone", capsys.readouterr().err
+    assert f"note: {run}: going on after its stage round 1" in said
+    assert f"warning: {file}: {what}; going back to the stage before it" in said
     assert results(run) == expected
 
 
@@ -340,3 +342,25 @@ def test_two_runs_are_kept_apart(world: Path, tmp_path: Path, capsys: pytest.Cap
     assert "another run is at work in it (process" in said
     assert not run.exists()
     main(call(world, run))
+
+
+def test_what_came_from_standard_input_is_taken_from_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, run = Path(__file__).parents[2] / "docs" / "sample", tmp_path / "run"
+    columns = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
+    options = ["align", "-", str(docs / "club.csv"), "--format", "csv", *columns, "--run", str(run), "-q"]
+
+    def write_and_die(manifest: Manifest, folder: Path) -> None:
+        manifests.write_manifest(manifest, folder)
+        if "graphs" in manifest.stages:
+            raise Death
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run_folder, "write_manifest", write_and_die)
+        patched.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((docs / "club.csv").read_bytes())))
+        with pytest.raises(Death):
+            main(options)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    main([*options, "--resume"])
+    assert (run / "links.tsv").read_text().count("\n") > 10

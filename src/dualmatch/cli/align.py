@@ -203,6 +203,8 @@ def align_command(
                 if not quiet and not json_output.to_stdout:
                     console.say(f"this run is finished already; its links are in {output}")
                 return
+            if folder.last_stage is not None:
+                console.note(f"{folder.path}: going on after its stage {folder.last_stage}")
         if progress is not None:
             progress("read", 0, 0, "")
         given_graphs = _inputs(folder, asked, recipe, outputs)

@@ -118,7 +118,9 @@ class Manifest:
     format: int = _FORMAT
 
     def with_stage(self, name: str, stage: Stage) -> Manifest:
-        return replace(self, stages={**self.stages, name: stage})
+        """With a stage more, the last one of all."""
+        others = {other: each for other, each in self.stages.items() if other != name}
+        return replace(self, stages={**others, name: stage})
 
     def finished(self, results: Mapping[str, Fingerprint]) -> Manifest:
         return replace(self, state="finished", results=dict(results))

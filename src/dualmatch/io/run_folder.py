@@ -101,6 +101,12 @@ class RunFolder:
         return self._manifest is not None
 
     @property
+    def last_stage(self) -> str | None:
+        """The stage that came to count last, in words; None where there is none yet."""
+        stages = [*self.manifest.stages.items()]
+        return f"{stages[-1][0]} {stages[-1][1].number or ''}".strip() if stages else None
+
+    @property
     def is_finished(self) -> bool:
         return self._manifest is not None and self._manifest.state == "finished"
 
@@ -171,6 +177,7 @@ class RunFolder:
         manifest = self.manifest.with_stage(name, stage)
         write_manifest(manifest, self.path)
         self._manifest = manifest
+        logger.info("%s: kept %s", self.path, self.last_stage)
         if before is not None and before.file != stage.file:
             with suppress(OSError):
                 self.place(before.file).unlink()
