@@ -1,11 +1,14 @@
 """Method `evidence`: planted answers with and without times and seeds, mixed precision, what "same bytes" covers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dualmatch import Alignment, InputError, TemporalGraph, align, evaluate
 from dualmatch.evidence import gather_evidence
 from dualmatch.graph.times import UNKNOWN
+from dualmatch.keeping import KeepsNothing, Outcome, Standing
 from dualmatch.simulate import DEMO, SimulatedPair, World, shuffled_copy, simulate
 
 MIXED = World(entities=300, mean_facts=10, month_only_share=0.2, year_only_share=0.3, wrong_share=0.02, seed=5)
@@ -122,3 +125,62 @@ def test_each_part_can_be_switched_off_and_only_that() -> None:
         common = np.intersect1d(knowledge.source_class, knowledge.target_class)
         assert bool(len(common)) == aligned
         assert evidence.settled.background == evidence.plan.background == background
+
+
+class StoppedError(Exception):
+    """What stands for a kill."""
+
+
+class StopsAfter(KeepsNothing):
+    """Keeps everything in memory; each life ends once it has kept one more thing, the last one never."""
+
+    def __init__(self, lives: int) -> None:
+        super().__init__()
+        self.lives = lives
+        self.latest: Standing | None = None
+        self.last: Outcome | None = None
+
+    def _stop(self) -> None:
+        self.lives -= 1
+        if self.lives >= 0:
+            raise StoppedError
+
+    def standing(self) -> Standing | None:
+        return self.latest
+
+    def keep_standing(self, standing: Standing) -> None:
+        self.latest = standing
+        self._stop()
+
+    def outcome(self) -> Outcome | None:
+        return self.last
+
+    def keep_outcome(self, outcome: Outcome) -> None:
+        self.last = outcome
+        self._stop()
+
+
+@pytest.mark.parametrize("n_seeds", [0, 30])
+def test_rounds_that_are_stopped_after_each_go_on_to_the_same_bytes(n_seeds: int) -> None:
+    pair = simulate(MIXED)
+    seeds = pair.gold[:n_seeds]
+    whole = gather_evidence(pair.source, pair.target, seeds)
+    keeper, stops = StopsAfter(100), 0
+    while True:
+        try:
+            stopped = gather_evidence(pair.source, pair.target, seeds, keeper=keeper)
+            break
+        except StoppedError:
+            stops += 1
+    assert stops == len(whole.rounds) + 1
+    for one, other in (
+        (whole.beliefs.pairs, stopped.beliefs.pairs),
+        (whole.beliefs.confidence, stopped.beliefs.confidence),
+        (whole.beliefs.probability.data, stopped.beliefs.probability.data),
+        (whole.plan.entries.data, stopped.plan.entries.data),
+        (whole.settled.entries.data, stopped.settled.entries.data),
+        (whole.first_pairs, stopped.first_pairs),
+        (whole.relations.similarity.data, stopped.relations.similarity.data),
+    ):
+        assert one.tobytes() == other.tobytes()
+    assert [replace(each, seconds=0) for each in whole.rounds] == [replace(each, seconds=0) for each in stopped.rounds]

@@ -37,6 +37,7 @@ from dualmatch.inputs import (
     why_time_is_no_help,
 )
 from dualmatch.io.checkpoint import CheckpointFile
+from dualmatch.keeping import Keeper, KeepsNothing
 from dualmatch.run import Run
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
@@ -57,6 +58,7 @@ def align(
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
     engine: Engine | None = None,
+    keeper: Keeper | None = None,
     config: Config | None = None,
     **options: object,
 ) -> Alignment:
@@ -80,6 +82,9 @@ def align(
     engine:
         Where blocks are computed (methods evidence and fused): in this process by default, or on a
         `dualmatch.engine.cluster.Cluster`.
+    keeper:
+        Told the result of every stage; what it has kept already is not computed again
+        (`dualmatch.io.run_folder.RunFolder` keeps it in files).
     config, options:
         A whole `Config`, or some of its options by name (``method="temporal"``, ``hops=2`` …).
 
@@ -116,10 +121,13 @@ def align(
         raise InputError(
             f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
         )
-    saved = None if checkpoint is None else Path(checkpoint)
+    if checkpoint is not None and keeper is not None:
+        raise InputError("a run that is kept keeps its training, too; leave the checkpoint out")
+    if keeper is None:
+        keeper = KeepsNothing(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
     known = check_pairs(seeds, source, target)
     forbidden = check_forbidden(forbid, source, target, known)
-    run = Run(source, target, known, config, Stages(progress), saved, literals, Forbidden(forbidden), engine)
+    run = Run(source, target, known, config, Stages(progress), keeper, literals, Forbidden(forbidden), engine)
     return METHODS[config.method](run)
 
 
@@ -145,7 +153,6 @@ def _dualmatch(run: Run) -> Alignment:
     if timeless and not len(run.seeds):
         raise InputError(f"{timeless}; without times, give seed pairs to learn from")
     check_training(config)
-    store = None if run.checkpoint is None else CheckpointFile(run.checkpoint)
     temporal, pseudo = None, None
     with stages("temporal"):
         if timeless:
@@ -153,9 +160,7 @@ def _dualmatch(run: Run) -> Alignment:
         else:
             temporal = hold(run.temporal(), run.share)
             if not len(run.seeds):
-                kernel = kernel_of(temporal, config.sharpness, run.share)
-                pseudo = run.pseudo_seeds(sinkhorn(kernel, config.sinkhorn_iterations))
-                del kernel  # training needs the memory
+                pseudo = _pseudo_seeds(run, temporal)
     known = run.seeds if pseudo is None else pseudo.pairs
     with stages("relational"):
         trained = relational_similarity(
@@ -165,7 +170,7 @@ def _dualmatch(run: Run) -> Alignment:
             config,
             pseudo=pseudo is not None,
             progress=stages.step,
-            checkpoint=store,
+            checkpoint=run.keeper.training,
         )
         relational = hold(run.forbidden.lowered(trained), run.share)
     with stages("decode"):
@@ -173,6 +178,15 @@ def _dualmatch(run: Run) -> Alignment:
         best = decoded.plan.best()
         found = run.in_facts(mutual_best(best, best))
     return run.alignment(found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded)
+
+
+def _pseudo_seeds(run: Run, temporal: Similarity) -> FoundPairs:
+    found = run.keeper.pseudo_seeds()
+    if found is None:
+        kernel = kernel_of(temporal, run.config.sharpness, run.share)
+        found = run.pseudo_seeds(sinkhorn(kernel, run.config.sinkhorn_iterations))
+        run.keeper.keep_pseudo_seeds(found)
+    return found
 
 
 def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, known: Pairs) -> Decoded:
@@ -224,7 +238,7 @@ def _fused(run: Run) -> Alignment:
             run.config,
             pseudo=not len(run.seeds),
             progress=stages.step,
-            checkpoint=None if run.checkpoint is None else CheckpointFile(run.checkpoint),
+            checkpoint=run.keeper.training,
         )
         channels["relational"] = run.forbidden.lowered(trained)
     with stages("decode"):
@@ -252,6 +266,7 @@ def _gathered(run: Run) -> Evidence:
             literals=run.literals,
             forbidden=run.forbidden,
             engine=run.engine,
+            keeper=run.keeper,
         )
     alone = evidence.beliefs.without_partner
     if alone is None and len(evidence.beliefs.pairs) >= LEAST_SAMPLE:

@@ -21,7 +21,8 @@ from dualmatch.encode.evidence.tokens import Knowledge
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.rounds import Looking, Part, Round
+from dualmatch.keeping import EvidenceKeeper, KeepsNothing, Outcome, Standing
+from dualmatch.rounds import Look, Looking, Part, Round
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ def gather_evidence(
     without: Collection[Part] = (),
     forbidden: Forbidden | None = None,
     engine: Engine | None = None,
+    keeper: EvidenceKeeper | None = None,
 ) -> Evidence:
     """Align two graphs by the facts they share.
 
@@ -95,51 +97,87 @@ def gather_evidence(
         Pairs that are no candidates in any round.
     engine:
         Where blocks are computed; in this process by default. No result depends on it.
+    keeper:
+        Told where each round ends; what it has kept already is gone on from.
     """
     engine = InProcess() if engine is None else engine
     left, right, kinds = fact_sides(source, target)
     left, right = with_texts((left, right), literals)
     given: Ids = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
     looking = Looking(left, right, kinds, given, engine, without, forbidden)
-    start, log, pairs, settling = time.perf_counter(), [], given, False
-    look = looking.first()
-    first_pairs = look.sure
-    for number in range(max_rounds):
-        if progress is not None:
-            progress(number, max_rounds)
-        whole = number < _WHOLE_ROUNDS or settling or number + 1 == max_rounds
-        look = look if number == 0 else looking.again(look, whole)
-        changed = len(np.setxor1d(_codes(pairs, target), _codes(look.sure, target)))
-        pairs = look.sure
-        log.append(look.summary(number, whole, changed, time.perf_counter() - start))
-        logger.info("%s", log[-1])
-        # A first round that adds nothing to the seeds may still have taught what relations mean.
-        stable = changed <= _STABLE_SHARE * len(pairs) and (number > 0 or not len(given))
-        if stable and whole:
-            break
-        settling = changed <= _SETTLING_SHARE * len(pairs)
-        start = time.perf_counter()
-    start = time.perf_counter()
-    beliefs = looking.final_beliefs(look)
-    pairs, closed = (beliefs.pairs[beliefs.confidence > least] for least in (SURE, CLOSED))
-    seconds = log[-1].seconds + time.perf_counter() - start
-    log[-1] = replace(log[-1], pairs=len(pairs), without_partner=beliefs.without_partner, seconds=seconds)
-    ranking = looking.forbidden.left_out_of(looking.ranking(look, closed))
+    keeper = KeepsNothing() if keeper is None else keeper
+    look, first_pairs, log = _all_rounds(looking, max_rounds, keeper, progress)
+    outcome = keeper.outcome()
+    if outcome is None:
+        outcome = _outcome(looking, look, log)
+        keeper.keep_outcome(outcome)
     return Evidence(
         similarity=look.similarity,
-        ranking=ranking,
+        ranking=outcome.ranking,
         settled=look.plan,
-        plan=looking.balanced(ranking, look.plan.sharpness),
-        beliefs=beliefs,
+        plan=looking.balanced(outcome.ranking, look.plan.sharpness),
+        beliefs=outcome.beliefs,
         first_pairs=first_pairs,
-        relations=align_relations(left, right, pairs, engine),
+        relations=outcome.relations,
         knowledge=look.knowledge,
         source=left,
         target=right,
         literals=literals,
-        rounds=tuple(log),
+        rounds=outcome.log,
     )
 
 
-def _codes(pairs: Ids, target: TemporalGraph) -> Ids:
-    return pairs[:, 0] * target.n_entities + pairs[:, 1]
+def _all_rounds(
+    looking: Looking, max_rounds: int, keeper: EvidenceKeeper, progress: Callable[[int, int], None] | None
+) -> tuple[Look, Ids, list[Round]]:
+    """The last look, the confident pairs after round 0, and what each round did; on from where the keeper stands."""
+    given, n_target = looking.given, looking.right.n_entities
+    kept = keeper.standing()
+    if kept is None:
+        look, first_pairs, log = None, given, []
+    else:
+        look, first_pairs, log = kept.look(looking), kept.first_pairs, list(kept.log)
+    while look is None or not _is_last(log[-1], max_rounds, bool(len(given))):
+        number, start = len(log), time.perf_counter()
+        if progress is not None:
+            progress(number, max_rounds)
+        if look is None:
+            whole, before = True, given
+            look = looking.first()
+            first_pairs = look.sure
+        else:
+            whole = number < _WHOLE_ROUNDS or _is_settling(log[-1]) or number + 1 == max_rounds
+            before = look.sure
+            look = looking.again(look, whole)
+        changed = len(np.setxor1d(_codes(before, n_target), _codes(look.sure, n_target)))
+        log.append(look.summary(number, whole, changed, time.perf_counter() - start))
+        logger.info("%s", log[-1])
+        keeper.keep_standing(Standing.of(look, first_pairs, log, looking.may_be_chance))
+    return look, first_pairs, log
+
+
+def _is_last(done: Round, max_rounds: int, seeded: bool) -> bool:
+    # A first round that adds nothing to the seeds may still have taught what relations mean.
+    stable = done.changed <= _STABLE_SHARE * done.pairs and (done.number > 0 or not seeded)
+    return (stable and done.whole) or done.number + 1 >= max_rounds
+
+
+def _is_settling(done: Round) -> bool:
+    return done.changed <= _SETTLING_SHARE * done.pairs
+
+
+def _outcome(looking: Looking, look: Look, log: list[Round]) -> Outcome:
+    """The last word on what the last round saw."""
+    start = time.perf_counter()
+    beliefs = looking.final_beliefs(look)
+    pairs, closed = (beliefs.pairs[beliefs.confidence > least] for least in (SURE, CLOSED))
+    seconds = log[-1].seconds + time.perf_counter() - start
+    last = replace(log[-1], pairs=len(pairs), without_partner=beliefs.without_partner, seconds=seconds)
+    ranking = looking.forbidden.left_out_of(looking.ranking(look, closed))
+    return Outcome(
+        beliefs, ranking, align_relations(looking.left, looking.right, pairs, looking.engine), (*log[:-1], last)
+    )
+
+
+def _codes(pairs: Ids, n_target: int) -> Ids:
+    return pairs[:, 0] * n_target + pairs[:, 1]

@@ -137,9 +137,9 @@ class Looking:
 
     def ranking(self, look: Look, closed: Ids) -> sp.csr_matrix:
         """The last round's similarity, with context for what is in no `closed` pair."""
-        if self.scored is None:
-            raise ValueError("there has been no round yet")
-        return with_context(look.similarity, (self.left, self.right), self.scored, closed, self.engine)
+        # Where the look was kept and not made here, its tokens are built again: they follow from its knowledge.
+        scored = scored_tokens(self.builder.build(look.knowledge)) if self.scored is None else self.scored
+        return with_context(look.similarity, (self.left, self.right), scored, closed, self.engine)
 
     def final_beliefs(self, look: Look) -> Beliefs:
         """The last round's beliefs, measured against what entities reach whose partner never was."""

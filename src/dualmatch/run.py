@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from dualmatch.engine import Engine
 from dualmatch.evidence import Evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.keeping import Keeper
 from dualmatch.similarity import Similarity
 from dualmatch.stages import Stages
 
@@ -40,14 +40,14 @@ class Run:
         seeds: Pairs,
         config: Config,
         stages: Stages,
-        checkpoint: Path | None,
+        keeper: Keeper,
         literals: LiteralPair | None,
         forbidden: Forbidden,
         engine: Engine | None = None,
     ) -> None:
         self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
         self.forbidden, self.engine = forbidden, engine
-        self.config, self.stages, self.checkpoint = config, stages, checkpoint
+        self.config, self.stages, self.keeper = config, stages, keeper
         # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
         self.share = config.memory_limit // 4
 

@@ -14,6 +14,7 @@ from conftest import refused
 from dualmatch.cli.align import align_command
 from dualmatch.cli.main import main
 from dualmatch.config import Config
+from dualmatch.io.run_file import read_run_file
 
 SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
 COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
@@ -149,3 +150,9 @@ def test_a_run_file_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str
     (here / "run.toml").write_text(text)
     call = ["align", "club.csv", "town.json.gz", "-o", "links.tsv", "--config", "run.toml"]
     assert words in refused(call, capsys, here)
+
+
+def test_forbidden_pairs_are_found_from_anywhere_too(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('seeds = "known.tsv"\nforbid = "rejected.tsv"\n')
+    call = read_run_file(tmp_path / "run.toml").call
+    assert (call.seeds, call.forbid) == (tmp_path / "known.tsv", tmp_path / "rejected.tsv")

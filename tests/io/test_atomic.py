@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from dualmatch.errors import OutputError
 from dualmatch.io import atomic
-from dualmatch.io.atomic import check_writable, replacing
+from dualmatch.io.atomic import check_writable, newest, remove_leftover, replacing, replacing_together, write_text
+from dualmatch.io.tables_out import TABLE_WRITERS
 
 
 @pytest.fixture
@@ -96,3 +98,43 @@ def test_what_writing_would_refuse_late_is_refused_early(
     monkeypatch.setattr(atomic.os, "access", lambda *_: False)
     with pytest.raises(OutputError, match="you may not write into this folder; choose another"):
         check_writable(tmp_path / "new", force=False)
+
+
+def test_files_replaced_together_change_together(old: Path) -> None:
+    other = old.with_name("other")
+    with replacing_together():
+        write_text(old, "new")
+        write_text(other, "new, too")
+        assert old.read_text() == "old"
+        assert not other.exists()
+        assert newest(old).read_text() == "new"
+    assert (old.read_text(), other.read_text()) == ("new", "new, too")
+    assert newest(old) == old
+    assert sorted(old.parent.iterdir()) == [other, old]
+
+
+def test_where_one_of_them_cannot_be_written_none_changes(old: Path) -> None:
+    other = old.with_name("other")
+    with pytest.raises(OutputError, match="No space left on device"), replacing_together():  # noqa: PT012
+        write_text(old, "new")
+        with replacing(other) as temporary:
+            temporary.write_text("half")
+            raise OSError(28, "No space left on device")
+    assert old.read_text() == "old"
+    assert list(old.parent.iterdir()) == [old]
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "parquet"])
+def test_a_full_disk_is_an_os_error_of_every_table(format: str) -> None:
+    table = pl.DataFrame({"name": [str(number) * 10 for number in range(2000)]})
+    with pytest.raises(OSError, match="No space left on device"), Path("/dev/full").open("wb", buffering=0) as full:
+        TABLE_WRITERS[format](table, full)
+
+
+def test_what_a_killed_process_left_is_removed(old: Path) -> None:
+    left = old.with_name(".result.4711.part")
+    left.write_text("half")
+    remove_leftover(old, 4712)
+    assert left.exists()
+    remove_leftover(old, 4711)
+    assert not left.exists()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +21,29 @@ from dualmatch.cli.options import (
     given,
     json_option,
     model_options,
-    out_option,
     talk_options,
 )
 from dualmatch.cli.process import prepare_process
-from dualmatch.cli.reading import Asked, graphs_argument, reading_options, said_of, side_options
+from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.cli.writing import naming_options
 from dualmatch.config import EXPLAINED, Config
+from dualmatch.engine import Engine
 from dualmatch.errors import InputError
 from dualmatch.explain import reasons as reasons_of
 from dualmatch.grounds import no_evidence
 from dualmatch.inputs import check_labels
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.export import LINK_FORMATS
+from dualmatch.io.manifest import Terms
 from dualmatch.io.opening import check_there
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.record import Cost
 from dualmatch.io.relations import no_relations
 from dualmatch.io.run_file import RunFile, read_run_file
+from dualmatch.io.run_folder import LINKS, RunFolder
+from dualmatch.io.run_inputs import RunInputs, run_hashes
+from dualmatch.io.sides import Recipe
 from dualmatch.io.why import input_hashes
 from dualmatch.memory import peak_mb
 
@@ -46,9 +52,25 @@ _PATH = click.Path(path_type=Path)
 
 @click.command("align")
 @graphs_argument
-@out_option(
-    "Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
-    ".sssom.tsv; - is standard output (TSV), and nothing else goes there."
+@click.option(
+    "-o",
+    "--output",
+    type=_PATH,
+    help="Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
+    ".sssom.tsv; - is standard output (TSV), and nothing else goes there.  [default with --run: its links.tsv]",
+)
+@click.option(
+    "--run",
+    "run_path",
+    type=_PATH,
+    metavar="FOLDER",
+    help="Keep the result of every stage in this folder, so that a run that was killed goes on with --resume.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the run that was interrupted in the folder of --run, to the same bytes; files and options must be "
+    "the same.",
 )
 @click.option(
     "--output-format", type=click.Choice([*LINK_FORMATS]), help="Format of the links.  [default: by the output's name]"
@@ -109,7 +131,9 @@ _PATH = click.Path(path_type=Path)
 @talk_options
 def align_command(
     paths: tuple[Path, ...],
-    output: Path,
+    output: Path | None,
+    run_path: Path | None,
+    resume: bool,
     output_format: str | None,
     naming: dict[str, Any],
     seeds: Path | None,
@@ -139,6 +163,8 @@ def align_command(
     OUTPUT.run.json, how the run went, for dualmatch report. With methods evidence and fused, OUTPUT.why.npz is too:
     dualmatch explain and review read it.
 
+    A long run is given a folder of its own with --run. Killed at any moment, the same call with --resume goes on.
+
     \b
     Examples:
       dualmatch align people.csv wikidata.json.gz -o links.tsv
@@ -148,8 +174,11 @@ def align_command(
       dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
       dualmatch align big.parquet bigger.parquet -o links.tsv --engine dask --scheduler tls://cluster:8786
       dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
+      dualmatch align data/large --run large.run
+      dualmatch align data/large --run large.run --resume
     """
     start = time.perf_counter()
+    output = _links_path(output, run_path, resume, checkpoint)
     run_file = RunFile() if config_path is None else read_run_file(config_path)
     config = Config.checked(**{**run_file.options, **given(options)})
     asked_for = {"seeds": seeds, "forbid": forbid, "reasons": reasons, "output_format": output_format, **naming}
@@ -163,37 +192,95 @@ def align_command(
     asked = asked.over(run_file.reading).with_labels(labels, use_labels).with_rejected_beside(output)
     recipe = asked.recipe(paths, source, target)
     check_labels(any(each.literals or each.labels for each in recipe.options), config.method)
-    explained = has_evidence and not recipe.uses_standard_input
-    outputs = Outputs(output, relations_path, explained, call)
+    outputs = Outputs(output, relations_path, has_evidence and not recipe.uses_standard_input, call)
     inputs = (*recipe.files, call.seeds, call.forbid, checkpoint, config_path)
-    outputs.check(inputs, force)
-    check_outputs([asked.rejected], (*inputs, *outputs.paths), force)
-    json_output = JsonOutput.asked_for(json_path, force, (*inputs, output, asked.rejected, *outputs.paths))
-    check_there([call.seeds, *(each.labels for each in recipe.options)])
-    with engine.opened(config) as blocks, console.progress_shown(quiet) as progress:
+    with (
+        engine.opened(config) as blocks,
+        _folder(run_path, resume, force) as folder,
+        console.progress_shown(quiet) as progress,
+    ):
+        force = force or (folder is not None and folder.has_begun)
+        own = () if folder is None else folder.own_files
+        outputs.check((*inputs, *own), force)
+        check_outputs([asked.rejected], (*inputs, *own, *outputs.paths), force)
+        json_output = JsonOutput.asked_for(json_path, force, (*inputs, *own, output, asked.rejected, *outputs.paths))
+        check_there([call.seeds, call.forbid, *(each.labels for each in recipe.options)])
+        if folder is not None:
+            folder.begin(Terms.of(config, recipe, outputs, folder.path), run_hashes(recipe, call), outputs.paths)
+            if folder.is_finished and folder.results_are_there():
+                json_output.write({"finished": True, "files": [str(path) for path in outputs.paths]})
+                if not quiet and not json_output.to_stdout:
+                    console.say(f"this run is finished already; its links are in {output}")
+                return
+            if folder.last_stage is not None:
+                console.note(f"{folder.path}: going on after its stage {folder.last_stage}")
         if progress is not None:
             progress("read", 0, 0, "")
-        sides = asked.read(recipe, blocks)
-        outputs.check_names(sides.source, sides.target)
-        hashes = input_hashes(recipe) if explained else {}
+        given_graphs = _inputs(folder, asked, recipe, outputs, blocks)
+        hashed = {} if folder is None else folder.manifest.inputs
+        hashes = input_hashes(recipe, hashed) if outputs.explained else {}
         read = time.perf_counter() - start
         alignment = align(
-            sides.source,
-            sides.target,
-            None if call.seeds is None else sides.read_pairs(call.seeds),
-            forbid=None if call.forbid is None else sides.read_forbidden(call.forbid),
-            literals=sides.literals,
+            given_graphs.source,
+            given_graphs.target,
+            given_graphs.seeds,
+            forbid=given_graphs.forbidden,
+            literals=given_graphs.literals,
             progress=progress,
             checkpoint=checkpoint,
             engine=blocks,
+            keeper=folder,
             config=config,
         )
         words = reasons_of(alignment) if call.reasons else None
         seconds = {"read": read, **alignment.seconds, "total": time.perf_counter() - start}
         outputs.write(alignment, words, recipe, hashes, Cost(called_with(), seconds, peak_mb()))
-    json_output.write({**_summary(alignment, outputs), **said_of(sides.notes, sides.rejections)})
+        if folder is not None:
+            folder.finish()
+    json_output.write({**_summary(alignment, outputs), **given_graphs.said})
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
         _summarise(alignment, outputs)
+
+
+def _links_path(output: Path | None, run: Path | None, resume: bool, checkpoint: Path | None) -> Path:
+    """Where the links go; what does not go together is refused."""
+    if run is None:
+        if resume:
+            raise InputError("--resume goes on with the run of a folder; say which with --run FOLDER")
+        if output is None:
+            raise click.UsageError("Missing option '-o' / '--output', or '--run' for a run with a folder of its own.")
+        return output
+    if output == STANDARD_OUTPUT:
+        raise InputError("a run with a folder keeps its links in a file; give -o a file, or leave it out")
+    if checkpoint is not None:
+        raise InputError("a run with a folder keeps its training there, too; leave --checkpoint out")
+    return run / LINKS if output is None else output
+
+
+def _inputs(
+    folder: RunFolder | None, asked: Asked, recipe: Recipe, outputs: Outputs, engine: Engine | None
+) -> RunInputs:
+    """What is aligned: read, or found in the folder, where it is kept."""
+    kept = None if folder is None else folder.inputs()
+    inputs = RunInputs.of(asked.read(recipe, engine), outputs.call) if kept is None else kept
+    outputs.check_names(inputs.source, inputs.target)
+    if folder is not None and kept is None:
+        folder.keep_inputs(inputs)
+    return inputs
+
+
+@contextmanager
+def _folder(path: Path | None, resume: bool, force: bool) -> Iterator[RunFolder | None]:
+    if path is None:
+        yield None
+        return
+    with RunFolder.opened(path, resume=resume, force=force) as folder:
+        try:
+            yield folder
+        except KeyboardInterrupt:
+            if folder.has_begun:
+                console.note(f"{path}: the same call with --resume goes on")
+            raise
 
 
 def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.cli.tables import links_table
 from dualmatch.evaluate import link_quality
+from dualmatch.io.finished_run import links_of
 from dualmatch.io.gold import read_gold
 from dualmatch.io.links import read_links, read_unmatched
 
@@ -36,7 +37,7 @@ from dualmatch.io.links import read_links, read_unmatched
 def evaluate_command(
     alignment: Path, gold: Path, folder: Path | None, json_path: str | None, force: bool, quiet: bool
 ) -> None:
-    """Say how right the links of an ALIGNMENT file are.
+    """Say how right the links of an ALIGNMENT are, a file or the folder of a run.
 
     The gold file must hold all true pairs: a link that is not in it counts as wrong, seeds and all.
 
@@ -46,6 +47,7 @@ def evaluate_command(
       dualmatch evaluate links.tsv --gold true_names.tsv --json -
     """
     json_output = JsonOutput.asked_for(json_path, force)
+    alignment = links_of(alignment)
     links, confidence = read_links(alignment)
     quality = link_quality(links, confidence, read_gold(gold, links, folder), read_unmatched(alignment))
     json_output.write(asdict(quality))

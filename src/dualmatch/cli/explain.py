@@ -10,6 +10,7 @@ from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.explain import explain
+from dualmatch.io.finished_run import links_of
 from dualmatch.io.why import read_grounds
 
 
@@ -46,10 +47,11 @@ def explain_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Say in words why ENTITY, a name or id, was given its partner in an ALIGNMENT file, or none.
+    """Say in words why ENTITY, a name or id, was given its partner in an ALIGNMENT, or none.
 
-    The facts that both sides share come with weights that add up to the similarity of the two. It needs the file
-    ALIGNMENT.why.npz, which dualmatch align writes beside the links, and the input files.
+    ALIGNMENT is a file of links or the folder of a run. The facts that both sides share come with weights that add up
+    to the similarity of the two. It needs the file ALIGNMENT.why.npz, which dualmatch align writes beside the links,
+    and the input files.
 
     \b
     Examples:
@@ -58,7 +60,7 @@ def explain_command(
       dualmatch explain links.tsv "Ada Lovelace" --versus Q46633 --json -
     """
     json_output = JsonOutput.asked_for(json_path, force)
-    why = explain(read_grounds(alignment, folder), entity, target=target, versus=versus)
+    why = explain(read_grounds(links_of(alignment), folder), entity, target=target, versus=versus)
     json_output.write(why.as_dict(top))
     if not quiet and not json_output.to_stdout:
         console.say(why.in_words(top))

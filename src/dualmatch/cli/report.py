@@ -9,6 +9,7 @@ import click
 from dualmatch.cli import console
 from dualmatch.cli.options import force_option, out_option, talk_options
 from dualmatch.io.atomic import check_outputs, write_text
+from dualmatch.io.finished_run import links_of
 from dualmatch.io.record import record_of
 from dualmatch.io.run_file import run_file_of
 from dualmatch.io.why import companion_of
@@ -37,7 +38,7 @@ _PATH = click.Path(path_type=Path)
 def report_command(
     alignment: Path, output: Path, gold: Path | None, data: Path | None, folder: Path | None, force: bool, quiet: bool
 ) -> None:
-    """Show an ALIGNMENT file, and how it came about, on one page that needs nothing but a browser.
+    """Show an ALIGNMENT, a file of links or the folder of a run, on one page that needs nothing but a browser.
 
     It reads what dualmatch align wrote beside the links: OUT.run.json, OUT.config.toml and, for examples with reasons,
     OUT.why.npz and the input files.
@@ -47,6 +48,7 @@ def report_command(
       dualmatch report links.tsv -o report.html
       dualmatch report links.tsv -o report.html --gold data/mine/ref_pairs
     """
+    alignment = links_of(alignment)
     beside = (alignment, companion_of(alignment), run_file_of(alignment), record_of(alignment))
     check_outputs([output], (*beside, gold), force)
     write_text(output, report_page(gather(alignment, gold, data, folder)))

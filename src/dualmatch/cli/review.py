@@ -10,6 +10,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import talk_options
+from dualmatch.io.finished_run import links_of
 from dualmatch.review.serve import LOOPBACK, Place, Serving, open_session
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ _PATH = click.Path(path_type=Path)
 def review_command(
     alignment: Path, decisions: Path | None, port: int, host: str, no_open: bool, folder: Path | None, quiet: bool
 ) -> None:
-    """Decide the doubtful pairs of an ALIGNMENT file on a local web page.
+    """Decide the doubtful pairs of an ALIGNMENT, a file of links or the folder of a run, on a local web page.
 
     Every decision is kept at once in ALIGNMENT.decisions.db; dualmatch align takes it with --seeds and --forbid. The
     page needs the extra [review], and OUT.why.npz beside the links. End it with Ctrl-C.
@@ -53,7 +54,7 @@ def review_command(
             "in your place; leave --host out to keep the page to this machine",
             host,
         )
-    serving = Serving(open_session(alignment, decisions, folder), place)
+    serving = Serving(open_session(links_of(alignment), decisions, folder), place)
     console.say(f"reviewing on {serving.address}")
     console.note(f"decisions go to {serving.session.log.path}; end with Ctrl-C")
     if not no_open:

@@ -6,7 +6,9 @@ often an entity without partner looks as if it had one (the tail: two unrelated 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +86,7 @@ class Learnt:
     """What tells pairs of entities with a partner from those without."""
 
     normals: TwoNormals
-    expected: _Expected
+    expected: Expected
     share_odds: Vector
     tail: float
 
@@ -92,6 +94,17 @@ class Learnt:
     def without(self) -> float:
         """Share of the pairs whose entities have no partner."""
         return self.normals.without
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        parts = {"normals": asdict(self.normals), "expected": asdict(self.expected)}
+        return {**parts, "share_odds": self.share_odds.tolist(), "tail": self.tail}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """What `as_dict` gave."""
+        normals, expected = TwoNormals(**data["normals"]), Expected(**data["expected"])
+        return cls(normals, expected, np.array(data["share_odds"]), data["tail"])
 
     def chance_of_partner(self, scores: Scores) -> Vector:
         """Posterior of "with a partner"."""
@@ -131,7 +144,7 @@ def learn_from_decoys(found: Scores, decoys: Scores) -> Learnt:
 
 
 def _by_score(found: Scores, chance: Scores) -> Learnt:
-    expected = _Expected.fit(chance.score, chance.weight)
+    expected = Expected.fit(chance.score, chance.weight)
     normals = fit_two_normals(found.score - expected.at(found.weight), chance.score - expected.at(chance.weight))
     return Learnt(normals, expected, np.ones(len(_SHARE_EDGES) + 1), 0.0)
 
@@ -157,7 +170,7 @@ def _bin(share: Vector) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class _Expected:
+class Expected:
     """What chance scores on average, by how much is known of both entities.
 
     Similarity is what two entities share over the root of what is known of both. What they share by chance is the same
@@ -169,7 +182,7 @@ class _Expected:
     slope: float
 
     @classmethod
-    def fit(cls, score: Vector, weight: Vector) -> _Expected:
+    def fit(cls, score: Vector, weight: Vector) -> Expected:
         centred = weight - weight.mean()
         slope = min(max(float(centred @ score) / max(float(centred @ centred), 1e-9), -0.5), 0.0)
         return cls(float(score.mean() - slope * weight.mean()), slope)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -67,6 +68,10 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
+_waiting: ContextVar[dict[Path, Path] | None] = ContextVar("waiting", default=None)
+"""Where files are replaced together: the temporary file of each place, whole and synced."""
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary name in the same folder; put it in the place of `path` once all is written and synced.
@@ -74,18 +79,66 @@ def replacing(path: Path) -> Iterator[Path]:
     Whatever goes wrong in between, Ctrl-C included, `path` stays as it was and the temporary file goes. A symbolic
     link stays one: the file it points to is replaced.
     """
-    place = Path(os.path.realpath(path))
-    temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
+    place, waiting = Path(os.path.realpath(path)), _waiting.get()
+    temporary = _temporary(place, os.getpid())
     try:
-        yield temporary
-        sync(temporary)
-        temporary.replace(place)
-        sync(place.parent)
+        with _in_words(path):
+            yield temporary
+            sync(temporary)
+            if waiting is None:
+                temporary.replace(place)
+                sync(place.parent)
+            else:
+                waiting[place] = temporary
+    finally:
+        if waiting is None or place not in waiting:
+            _remove(temporary)
+
+
+@contextmanager
+def replacing_together() -> Iterator[None]:
+    """Files replaced within the block take their places at its end; where one cannot be written, none does."""
+    waiting: dict[Path, Path] = {}
+    token = _waiting.set(waiting)
+    try:
+        yield
+        for place, temporary in waiting.items():
+            with _in_words(place):
+                temporary.replace(place)
+        for folder in dict.fromkeys(place.parent for place in waiting):
+            with _in_words(folder):
+                sync(folder)
+    finally:
+        _waiting.reset(token)
+        for temporary in waiting.values():
+            _remove(temporary)
+
+
+def newest(path: Path) -> Path:
+    """Where the newest bytes of a file lie: in its temporary file, while files are replaced together."""
+    return (_waiting.get() or {}).get(Path(os.path.realpath(path)), path)
+
+
+def remove_leftover(path: Path, process: int) -> None:
+    """Remove the temporary file of `path` that a process has left which was killed."""
+    _remove(_temporary(Path(os.path.realpath(path)), process))
+
+
+def _temporary(place: Path, process: int) -> Path:
+    return place.with_name(f".{place.name}.{process}.part")
+
+
+def _remove(temporary: Path) -> None:
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error}); nothing was changed") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from dualmatch.alignment import Alignment
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
+from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs, replacing_together
 from dualmatch.io.export import check_names, link_format, write_alignment
 from dualmatch.io.record import Cost, RunRecord, record_of, write_record
 from dualmatch.io.relations import relation_table
@@ -83,7 +83,7 @@ class Outputs:
         inputs: Mapping[str, str | None],
         cost: Cost | None = None,
     ) -> None:
-        """Write everything; nothing, where a name cannot be written.
+        """Write everything; nothing, where a name cannot be written or the disk is full.
 
         Parameters
         ----------
@@ -97,12 +97,13 @@ class Outputs:
         relations = None if self.relations is None else relation_table(alignment)
         if relations is not None and self.relations is not None:
             check_table(relations, self.relations)
-        write_alignment(alignment, self.links, reasons, self.call.output_format, self.call.naming)
-        if relations is not None and self.relations is not None:
-            write_table(relations, self.relations)
-        if self.companion is not None:
-            write_companion(alignment, self.links, recipe, inputs)
-        if self.run_file is not None:
-            write_run_file(self.run_file, alignment.config, recipe.options, self.call)
-        if self.record is not None:
-            write_record(RunRecord.of(alignment, cost or Cost(seconds=alignment.seconds)), self.record)
+        with replacing_together():
+            write_alignment(alignment, self.links, reasons, self.call.output_format, self.call.naming)
+            if relations is not None and self.relations is not None:
+                write_table(relations, self.relations)
+            if self.companion is not None:
+                write_companion(alignment, self.links, recipe, inputs)
+            if self.run_file is not None:
+                write_run_file(self.run_file, alignment.config, recipe.options, self.call)
+            if self.record is not None:
+                write_record(RunRecord.of(alignment, cost or Cost(seconds=alignment.seconds)), self.record)

@@ -177,7 +177,7 @@ class Recipe:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with whole paths."""
-        whole = self.moved(lambda path: path.resolve())
+        whole = self.moved(lambda path: path if path == STANDARD_INPUT else path.resolve())
         return {
             "paths": [str(path) for path in whole.paths],
             "source": [str(path) for path in whole.source],

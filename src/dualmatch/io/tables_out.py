@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -74,7 +76,13 @@ def _write_csv(table: pl.DataFrame, out: BinaryIO) -> None:
 
 
 def _write_parquet(table: pl.DataFrame, out: BinaryIO) -> None:
-    table.write_parquet(out)
+    try:
+        table.write_parquet(out)
+    except pl.exceptions.ComputeError as error:  # a full disk, say, which polars calls no OSError here
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 TABLE_WRITERS: Final[dict[str, Callable[[pl.DataFrame, BinaryIO], None]]] = {

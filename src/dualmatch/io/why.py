@@ -6,7 +6,6 @@ input files again, which must be the same to the byte. No pickle; the same run w
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 import zlib
@@ -24,7 +23,8 @@ from dualmatch.decode.forbidding import Forbidden
 from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
-from dualmatch.io.atomic import replacing
+from dualmatch.io.atomic import newest, replacing
+from dualmatch.io.fingerprint import sha256_of
 from dualmatch.io.links import method_of
 from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.io.sides import Recipe
@@ -42,9 +42,19 @@ def companion_of(path: Path) -> Path:
     return path.with_name(path.name + _SUFFIX)
 
 
-def input_hashes(recipe: Recipe) -> dict[str, str | None]:
-    """SHA-256 of each file that a recipe reads, by its whole path; None where it is not there."""
-    return {str(path.resolve()): _sha256(path) if path.is_file() else None for path in recipe.files}
+def input_hashes(recipe: Recipe, known: Mapping[str, str | None] | None = None) -> dict[str, str | None]:
+    """SHA-256 of each file that a recipe reads, by its whole path; None where it is not there.
+
+    Parameters
+    ----------
+    known:
+        Hashes that were taken already, when the run began.
+    """
+    known, hashes = known or {}, {}
+    for path in recipe.files:
+        name = str(path.resolve())
+        hashes[name] = known[name] if name in known else sha256_of(path) if path.is_file() else None
+    return hashes
 
 
 def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Mapping[str, str | None]) -> None:
@@ -66,7 +76,7 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
         "config": alignment.config.model_dump(mode="json"),
         "recipe": recipe.as_dict(),
         "inputs": dict(inputs),
-        "alignment": _sha256(path),
+        "alignment": sha256_of(newest(path)),
     }
     arrays: dict[str, Any] = {
         "pairs": grounds.pairs,
@@ -136,7 +146,7 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
             "files: a graph from standard input cannot be read again, so such a run writes none)"
         )
     stored = _read(companion)
-    if _sha256(path) != stored.about["alignment"]:
+    if sha256_of(path) != stored.about["alignment"]:
         _refuse_without_evidence(path)
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
     place = _place_of(stored.recipe, None if folder is None else Path(folder))
@@ -224,20 +234,10 @@ def _check_inputs(hashes: Mapping[Path, str | None], companion: Path) -> None:
         there = path.is_file()
         if sha256 is not None and not there:
             wrong.append(f"{path}: is gone; if it lies elsewhere now, say where with --folder, else align again")
-        elif there and (sha256 is None or _sha256(path) != sha256):
+        elif there and (sha256 is None or sha256_of(path) != sha256):
             wrong.append(f"{path}: has changed since {companion.name} was written; bring it back, or align again")
     if wrong:
         raise InputError("\n".join(wrong))
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the path") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
 
 
 def _unreadable(companion: Path, error: Exception) -> InputError:

@@ -1,0 +1,37 @@
+"""Fingerprints of files: their SHA-256, by which a file is known to be what it was."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from dualmatch.errors import InputError
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file; an `InputError` where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a file held when it was written."""
+
+    sha256: str
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        return cls(sha256_of(path), path.stat().st_size)
+
+    def fits(self, path: Path) -> bool:
+        """Whether the file is there and holds the same bytes."""
+        return path.is_file() and path.stat().st_size == self.size and sha256_of(path) == self.sha256

@@ -1,0 +1,83 @@
+"""A finished run, by its folder: where its links lie, and all that it came to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dualmatch.config import Config
+from dualmatch.errors import InputError
+from dualmatch.io.manifest import Manifest, read_manifest
+from dualmatch.io.run_folder import RunFolder
+from dualmatch.io.run_inputs import RunInputs
+from dualmatch.keeping import Outcome, Standing
+
+
+def links_of(path: Path) -> Path:
+    """The file of links that is meant: the path itself, or that of the finished run whose folder it is.
+
+    Raises
+    ------
+    InputError
+        Where it is the folder of no run, or of one that is not finished.
+    """
+    if not os.path.isdir(path):
+        return path
+    manifest = read_manifest(path)
+    if manifest is None:
+        raise InputError(f"{path}: is a folder, and of no run; give a file of links, or the folder of align --run")
+    _check_finished(path, manifest)
+    return path / manifest.terms.outputs["links"]
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRun:
+    """What a finished run came to.
+
+    Attributes
+    ----------
+    standing, outcome:
+        Of methods evidence and fused; None where the method has no rounds.
+    """
+
+    folder: RunFolder
+    config: Config
+    inputs: RunInputs
+    standing: Standing | None
+    outcome: Outcome | None
+
+    @property
+    def links(self) -> Path:
+        return links_of(self.folder.path)
+
+
+@contextmanager
+def finished_run(path: Path) -> Iterator[FinishedRun]:
+    """A finished run, its folder locked.
+
+    Raises
+    ------
+    InputError
+        Where there is none, another process is at work in it, or one of its stages is damaged.
+    """
+    with RunFolder.opened(path, resume=True) as folder:
+        if not folder.has_begun:
+            raise InputError(f"{path}: no run was finished in it; align with --run first")
+        manifest = folder.manifest
+        _check_finished(path, manifest)
+        inputs, standing, outcome = folder.inputs(), folder.standing(), folder.outcome()
+        for name, content in (("graphs", inputs), ("round", standing), ("outcome", outcome)):
+            if content is None and name in manifest.stages:
+                file = folder.place(manifest.stages[name].file)
+                raise InputError(f"{file}: is not what the run wrote; align again with --run and --force")
+        if inputs is None:
+            raise InputError(f"{path}: the run kept no graphs; align again with --run and --force")
+        yield FinishedRun(folder, manifest.config, inputs, standing, outcome)
+
+
+def _check_finished(path: Path, manifest: Manifest) -> None:
+    if manifest.state != "finished":
+        raise InputError(f"{path}: its run is not finished; give its call of dualmatch align again, with --resume")
