@@ -18,7 +18,8 @@ from dualmatch.cli.main import main
 from dualmatch.io.decisions import DecisionLog, read_decisions
 from dualmatch.io.links import read_links
 from dualmatch.review.serve import Serving
-from reviewing import Client
+from dualmatch.review.session import Session
+from reviewing import Client, served
 
 
 def first_pair(client: Client) -> int:
@@ -138,6 +139,26 @@ def test_align_again_uses_the_decisions_and_tells_what_changed(
     assert pairs.isdisjoint(standings.forbidden)
     assert session.path.read_bytes() == (doubtful / "links.tsv").read_bytes()
     main(["report", str(written), "-o", str(written.with_suffix(".html")), "-q"])
+
+
+def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Session, "prepare", lambda self: None)
+    with served(links, prepared=False) as serving:
+        client, session = Client(serving.address), serving.session
+        one, other = session.queue.order[:2].tolist()
+        page = client.ask(f"/pair/{one}").text
+        assert "still being prepared" in page
+        assert "similarity" not in page
+        assert client.ask("/prepared").text == '{"prepared":false}'
+        early = session.view(one, int(session.queue.proposed[one]))
+        decide(client, "accept", one)
+        session._prepare(session.run.grounds)
+        assert client.ask("/prepared").text == '{"prepared":true}'
+        late = session.view(one, int(session.queue.proposed[one]))
+        assert {each.fact for each in early.left} == {each.fact for each in late.left}
+        page = client.ask(f"/pair/{other}").text
+        assert "being prepared" not in page
+        assert ", similarity " in page
 
 
 def test_a_run_that_fails_says_so(client: Client, serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,9 +95,9 @@ class Again:
         ids = first.grounds.source_ids, first.grounds.target_ids
         grounds = replace(grounds_of(alignment), source_ids=ids[0], target_ids=ids[1])
         before = session.run.grounds
-        self.changes, self.before = changes_between(before, grounds), before
+        self.stage, self.done, self.total = "reasons", 0, 0
         session.look_at(ExplainedRun(grounds, first.config, first.recipe, first.inputs))
-        session.warm_up()
+        self.changes, self.before = changes_between(before, grounds), before
         self.words = (
             f"{len(grounds.pairs):,} links, {len(before.pairs):,} before; {len(self.changes):,} changed; "
             f"written to {self.links.name}"

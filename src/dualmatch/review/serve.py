@@ -104,7 +104,7 @@ class Serving:
 
     def run(self) -> None:
         """Serve until stopped or interrupted."""
-        threading.Thread(target=self.session.warm_up, name="warm up", daemon=True).start()
+        threading.Thread(target=self.session.prepare, name="prepare", daemon=True).start()
         with self._bound, suppress(KeyboardInterrupt):
             self._server.run(sockets=[self._bound])
 
