@@ -234,6 +234,8 @@ def test_places() -> None:
     for host in ("0.0.0.0", "::", "localhost", "evil.example"):
         with pytest.raises(InputError, match=f"--host {host}"):
             Place(host)
+    with Place().bound() as bound:
+        assert bound.proto == socket.IPPROTO_TCP  # asyncio sets TCP_NODELAY only then
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
