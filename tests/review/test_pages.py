@@ -141,6 +141,29 @@ def test_align_again_uses_the_decisions_and_tells_what_changed(
     main(["report", str(written), "-o", str(written.with_suffix(".html")), "-q"])
 
 
+def test_the_run_file_of_a_new_run_does_it_again(doubtful: Path, tmp_path: Path) -> None:
+    """Though the first run had seeds and forbidden pairs of its own, and decisions go on afterwards."""
+    gold = [line.split("\t") for line in (doubtful / "gold.tsv").read_text().splitlines()]
+    (tmp_path / "known.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in gold[:10]))
+    (tmp_path / "apart.tsv").write_text(f"{gold[20][0]}\t{gold[21][1]}\n")
+    links, call = tmp_path / "links.tsv", ["align", str(doubtful / "world"), "-q", "-o"]
+    main([*call, str(links), "--seeds", str(tmp_path / "known.tsv"), "--forbid", str(tmp_path / "apart.tsv")])
+    with served(links) as serving:
+        client, session = Client(serving.address), serving.session
+        order = session.queue.order.tolist()
+        for place, verdict in enumerate(("accept", "reject", "none")):
+            decide(client, verdict, order[place])
+        client.post("/again")
+        serving.again.wait(60)
+        assert serving.again.state == "done", serving.again.words
+        decide(client, "none", order[3])
+    new = tmp_path / "links.reviewed.tsv"
+    assert len((tmp_path / "links.reviewed.tsv.seeds.tsv").read_text().splitlines()) == 11
+    assert len((tmp_path / "links.reviewed.tsv.forbidden.tsv").read_text().splitlines()) == 3
+    main([*call, str(tmp_path / "same.tsv"), "--config", f"{new}.config.toml"])
+    assert (tmp_path / "same.tsv").read_bytes() == new.read_bytes()
+
+
 def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "prepare", lambda self: None)
     with served(links, prepared=False) as serving:

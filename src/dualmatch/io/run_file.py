@@ -94,7 +94,8 @@ class RunFile:
             return path if path is None or path == STANDARD_INPUT else to(path)
 
         source, target = (replace(each, labels=place(each.labels)) for each in self.reading)
-        return RunFile(self.options, (source, target), replace(self.call, seeds=place(self.call.seeds)))
+        call = replace(self.call, seeds=place(self.call.seeds), forbid=place(self.call.forbid))
+        return RunFile(self.options, (source, target), call)
 
 
 _CALL: Final = frozenset(each.name for each in fields(CallOptions))
