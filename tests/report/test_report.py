@@ -178,6 +178,28 @@ def test_alpha_against_d_and_methods_without_evidence(small_world: Path, tmp_pat
     assert "D of the weights tried" in page_of(links).text
 
 
+@pytest.mark.parametrize(
+    ("method", "title"), [("dualmatch", "D of every α tried"), ("fused", "D of the weights tried")]
+)
+def test_d_of_a_run_that_weighs_channels(small_world: Path, tmp_path: Path, method: str, title: str) -> None:
+    pytest.importorskip("torch", reason=f"method {method} needs the extra [gnn]")
+    links = tmp_path / "links.tsv"
+    (tmp_path / "small.toml").write_text("dimension = 16\n")
+    config = ["--config", str(tmp_path / "small.toml"), "--seeds", str(small_world / "sup_pairs")]
+    main(["align", str(small_world), "-o", str(links), "--method", method, "-q", *config])
+    record = read_record(links)
+    assert record is not None
+    assert record.distances is not None
+    assert record.weights is not None
+    page = page_of(links)
+    assert title in page.text
+    best = min(record.distances, key=record.distances.__getitem__)
+    assert f"were taken: {best}." in page.text
+    taken = [record.weights[name] for name in ("temporal", "relational") if name in record.weights]
+    assert float(best.split(", ")[0]) == taken[0]
+    assert page.text.count("D at ") == (len(record.distances) if method == "dualmatch" else 0)
+
+
 def test_links_without_their_companions_still_make_a_page(run: Path, tmp_path: Path) -> None:
     shutil.copy(run / "links.tsv", tmp_path)
     page = page_of(tmp_path / "links.tsv")
