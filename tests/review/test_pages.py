@@ -15,7 +15,7 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
-from dualmatch.io.decisions import DecisionLog, read_decisions
+from dualmatch.io.decisions import DecisionLog, Verdict, read_decisions
 from dualmatch.io.links import read_links
 from dualmatch.review.serve import Serving
 from dualmatch.review.session import Session
@@ -182,6 +182,27 @@ def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch
         page = client.ask(f"/pair/{other}").text
         assert "being prepared" not in page
         assert ", similarity " in page
+
+
+def test_decisions_of_other_graphs_are_told_and_left_aside(
+    links: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = DecisionLog.open(links.with_name("links.tsv.decisions.db"))
+    log.decide(Verdict.ACCEPT, "Zeno", "Q1", 0)
+    log.decide(Verdict.NO_MATCH, "Hypatia", None, 0)
+    log.close()
+    with monkeypatch.context() as patched:
+        patched.setattr(Serving, "run", lambda self: self._bound.close())
+        main(["review", str(links), "--no-open"])
+    assert "2 decisions are about entities that are not in" in capsys.readouterr().err
+    with served(links) as serving:
+        client = Client(serving.address)
+        assert "0 of 150 decided" in client.ask("/").text
+        client.post("/again")
+        serving.again.wait(60)
+        assert serving.again.state == "done", serving.again.words
+        assert client.ask("/again").text.count("No link changed.") == 1
+        assert client.post("/undo", seen=2).headers["location"] == "/"
 
 
 def test_a_run_that_fails_says_so(client: Client, serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import secrets
 import socket
 import threading
@@ -18,6 +19,7 @@ from dualmatch.review.again import Again, free_name
 from dualmatch.review.safety import Guard
 from dualmatch.review.session import Session
 
+logger = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 
 
@@ -60,7 +62,16 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
     """Read a run and open its decisions: ``LINKS.decisions.db`` where no other file is given."""
     run = read_run(links, folder)
     path = links.with_name(f"{links.name}.decisions.db") if decisions is None else decisions
-    return Session(links, run, DecisionLog.open(path))
+    session = Session(links, run, DecisionLog.open(path))
+    strangers = len(session.log.standings.decided) - session.decided
+    if strangers:
+        logger.warning(
+            "%s: %s decisions are about entities that are not in %s; they are kept, and left aside here",
+            path,
+            f"{strangers:,}",
+            run.grounds.source.name,
+        )
+    return session
 
 
 class Serving:
