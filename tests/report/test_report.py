@@ -200,6 +200,16 @@ def test_d_of_a_run_that_weighs_channels(small_world: Path, tmp_path: Path, meth
     assert page.text.count("D at ") == (len(record.distances) if method == "dualmatch" else 0)
 
 
+def test_gold_pairs_that_cannot_be_are_told(run: Path, tmp_path: Path) -> None:
+    pairs = [line.split("\t")[:2] for line in (run / "links.tsv").read_text().splitlines()[1:6]]
+    known = [f"{source}\t{target}\n" for source, target in pairs if target]
+    (tmp_path / "gold.tsv").write_text("".join([*known, "nobody\tnothing\n"]))
+    page = page_of(run / "links.tsv", "--gold", tmp_path / "gold.tsv")
+    assert "1 gold pairs name an entity that is not in its graph, and count as not found, such as nobody" in page.text
+    (tmp_path / "gold.tsv").write_text("".join(known))
+    assert "not in its graph" not in page_of(run / "links.tsv", "--gold", tmp_path / "gold.tsv").text
+
+
 def test_links_without_their_companions_still_make_a_page(run: Path, tmp_path: Path) -> None:
     shutil.copy(run / "links.tsv", tmp_path)
     page = page_of(tmp_path / "links.tsv")
