@@ -2,13 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-sssom lint bench clean
+.PHONY: demo test test-sssom chromium lint bench clean
 
 demo: .venv/installed
 	$(BIN)/dualmatch demo
 
-test: .venv/installed-for-tests lint
+test: .venv/installed-for-tests lint chromium
 	$(BIN)/python -m pytest
+
+# The browser tests' Chromium, where it is missing and apt-get can bring it; where not, they skip and say so.
+APT_GET := DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20
+chromium:
+	@if [ -z "$$DUALMATCH_CHROMIUM" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null \
+	    && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing Chromium for the browser tests"; \
+	  { $(APT_GET) update; $(APT_GET) install -y --no-install-recommends chromium; } >/dev/null \
+	    || echo "Chromium could not be installed; the browser tests will skip"; \
+	fi
 
 # sssom-py pulls a hundred packages, so it has an environment of its own.
 test-sssom:

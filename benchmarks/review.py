@@ -6,6 +6,8 @@ The graphs are simulated and the run is made up from the true pairs, with drawn 
 not the alignment.
 """
 
+from __future__ import annotations
+
 import argparse
 import http.client
 import tempfile
@@ -49,15 +51,26 @@ def measure(grounds: Grounds, folder: Path, decisions: int) -> None:
     serving = Serving(session, Place())
     thread = threading.Thread(target=serving.run)
     thread.start()
-    client = Client(serving.address)
-    start = time.perf_counter()
+    try:
+        use(Client(serving.address), session, decisions)
+    finally:
+        serving.stop()
+        thread.join()
+
+
+def use(client: Client, session: Session, decisions: int) -> None:
+    begin = start = time.perf_counter()
     client.ask("GET", "/")
     print(f"open the queue, just started: {time.perf_counter() - start:.3f} s")
     start = time.perf_counter()
     client.ask("GET", f"/pair/{session.queue.order[0]}")
-    print(f"open the first pair, just started: {time.perf_counter() - start:.3f} s")
+    print(f"open the first pair, without reasons: {time.perf_counter() - start:.3f} s")
+    while not session.has_reasons:
+        client.ask("GET", "/prepared")
+        time.sleep(0.1)
+    print(f"reasons ready after: {time.perf_counter() - begin:.2f} s")
     names = "queue", "search", "filter by relation", "decide", "next pair", "undo"
-    seconds: dict[str, list[float]] = {name: [] for name in names}
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     relation = session.common_relations[0]
     for _ in range(decisions):
         client.timed(seconds["queue"], "GET", "/")
@@ -70,9 +83,11 @@ def measure(grounds: Grounds, folder: Path, decisions: int) -> None:
     last = session.log.standings.last_live
     client.timed(seconds["undo"], "POST", "/undo", urlencode({"seen": 0 if last is None else last[0]}))
     for name, taken in seconds.items():
-        print(f"{name}: median {1000 * np.median(taken):.0f} ms, slowest {1000 * max(taken):.0f} ms")
-    serving.stop()
-    thread.join()
+        (median, of_cpu), (slowest, most_cpu) = np.median(taken, axis=0), np.max(taken, axis=0)
+        print(
+            f"{name}: median {1000 * median:.0f} ms ({1000 * of_cpu:.0f} ms of CPU), slowest {1000 * slowest:.0f} ms "
+            f"({1000 * most_cpu:.0f} ms of CPU)"
+        )
 
 
 class Client:
@@ -84,10 +99,11 @@ class Client:
         self.cookie = f"dualmatch_{parts.port}={parts.query.removeprefix('token=')}"
         self.connection = http.client.HTTPConnection(self.host)
 
-    def timed(self, seconds: list[float], method: str, path: str, body: str | None = None) -> str:
-        start = time.perf_counter()
+    def timed(self, seconds: list[tuple[float, float]], method: str, path: str, body: str | None = None) -> str:
+        """Ask, and note the seconds: by the clock, and of CPU (server and client), which other work adds little to."""
+        start = time.perf_counter(), time.process_time()
         where = self.ask(method, path, body)
-        seconds.append(time.perf_counter() - start)
+        seconds.append((time.perf_counter() - start[0], time.process_time() - start[1]))
         return where
 
     def ask(self, method: str, path: str, body: str | None = None) -> str:

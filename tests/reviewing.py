@@ -80,8 +80,11 @@ class Client:
 
 
 @contextmanager
-def served(links: Path) -> Iterator[Serving]:
+def served(links: Path, prepared: bool = True) -> Iterator[Serving]:
+    """Unless told otherwise reasons are ready, so that no page changes under a test's hands."""
     serving = Serving(open_session(links), Place())
+    if prepared:
+        serving.session.prepare()
     thread = threading.Thread(target=serving.run)
     thread.start()
     try:

@@ -41,6 +41,23 @@ def test_what_is_forbidden_does_not_come_out(method: str) -> None:
     assert (none.confidence[told] == 1).all()
 
 
+@pytest.mark.parametrize("method", ["dualmatch", "fused"])
+def test_methods_that_train_keep_to_it(method: str) -> None:
+    pytest.importorskip("torch", reason=f"method {method} needs the extra [gnn]")
+    pair = simulate(World(entities=80, mean_facts=12, seed=5))
+    true = pair.gold[np.argsort(pair.gold[:, 0])]
+    seeds, rejected, alone, others = true[:20], true[20:25], true[25:28, 0], true[28:]
+    forbid = np.concatenate([rejected, np.stack([alone, np.full(3, NO_PARTNER)], axis=1)])
+    kept = align(pair.source, pair.target, seeds, method=method, dimension=16, forbid=forbid)
+    came_out = set(map(tuple, kept.pairs.tolist()))
+    assert kept.distances is not None  # the channels were trained and weighed
+    assert came_out.isdisjoint(map(tuple, rejected.tolist()))
+    assert np.isin(alone, kept.unmatched).all()
+    assert not (kept.runners_up.target[rejected[:, 0]] == rejected[:, 1:]).any()
+    # Most true pairs that were not forbidden do come out, so the forbidden ones would have.
+    assert len(came_out & set(map(tuple, others.tolist()))) > 0.8 * len(others)
+
+
 def test_many_to_one_and_seeds_keep_to_it_too() -> None:
     free = align(PAIR.source, PAIR.target)
     seeds, rejected = free.pairs[:20], free.pairs[20:60]

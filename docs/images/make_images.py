@@ -37,6 +37,7 @@ def draw(folder: Path) -> None:
         page.goto((folder / "report.html").as_uri())
         page.screenshot(path=HERE / "report.png")
         serving = Serving(open_session(links), Place())
+        serving.session.prepare()  # no picture of a page that still waits for its reasons
         thread = threading.Thread(target=serving.run)
         thread.start()
         draw_review(browser, serving)

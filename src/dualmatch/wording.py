@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from dualmatch.encode.evidence.shared import SharedFacts
@@ -20,6 +22,7 @@ def fact_of(graph: TemporalGraph, side: int) -> Fact:
     return Fact(graph.relations[graph.relation[fact]], graph.entities[other], is_subject, time)
 
 
+@lru_cache(maxsize=65_536)
 def time_in_words(begin: int, end: int, opaque: bool) -> str:
     """When a fact holds.
 
@@ -78,6 +81,7 @@ def _same_dates(grounds: Grounds, here: int, there: int) -> tuple[str, ...]:
     return tuple(f"{end} {date}" for end, date in dates if date is not None)
 
 
+@lru_cache(maxsize=65_536)
 def _common_date(first: int, second: int, opaque: bool) -> str | None:
     """The most precise date that two codes agree on.
 

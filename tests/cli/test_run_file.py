@@ -70,10 +70,13 @@ def test_every_option_of_a_run_is_fed_back(here: Path) -> None:
 
 def test_it_is_fed_back_from_any_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "out").mkdir()
-    labels = ["--labels", "labels.tsv"]
-    main(["align", *FILES, *COLUMNS, "-q", "-o", "out/first.tsv", "--seeds", str(here / "known.tsv"), *labels])
+    pairs = [line.split("\t") for line in (here / "true_pairs.tsv").read_text().splitlines()]
+    (here / "apart.tsv").write_text(f"{pairs[6][0]}\t{pairs[7][1]}\n")
+    given = ["--labels", "labels.tsv", "--seeds", str(here / "known.tsv"), "--forbid", "apart.tsv"]
+    main(["align", *FILES, *COLUMNS, "-q", "-o", "out/first.tsv", *given])
     said = tomllib.loads((here / "out" / "first.tsv.config.toml").read_text())
-    assert (said["seeds"], said["source"]["labels"]) == ("../known.tsv", "../labels.tsv")
+    paths = said["seeds"], said["forbid"], said["source"]["labels"]
+    assert paths == ("../known.tsv", "../apart.tsv", "../labels.tsv")
     monkeypatch.chdir(here / "out")
     moved = [f"../{name}" for name in FILES]
     main(["align", *moved, "-q", "-o", "second.tsv", "--config", "first.tsv.config.toml"])

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -15,8 +16,10 @@ import pyoxigraph
 import pytest
 
 from dualmatch import InputError, OutputError
+from dualmatch.io.decisions import DecisionLog, Verdict
 from dualmatch.io.export import LINK_FORMATS, link_format, write_links
 from dualmatch.io.naming import Naming
+from dualmatch.review.export import decisions_sssom
 
 ROWS = [
     ("Ada", "Q7259", 0.9123456, "evidence"),
@@ -135,6 +138,30 @@ def test_an_iri_no_prefix_covers_is_told_with_one_that_would(tmp_path: Path) -> 
 def test_prefixes_that_cannot_be(prefixes: dict[str, str], source: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         Naming(prefixes, source)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")  # those of sssom-py's own code
+@pytest.mark.parametrize("verdicts", ["", "accept", "reject", "none", "accept reject none skip"])
+def test_sssom_of_decisions_is_valid(tmp_path: Path, verdicts: str) -> None:
+    """Rejected pairs are mappings that do not hold; entities without a match have their own object."""
+    pytest.importorskip("sssom", reason="make test-sssom has sssom-py")
+    from sssom.parsers import parse_sssom_table
+    from sssom.validators import validate
+
+    names = {"accept": "Ada", "reject": "Bob <b>", "none": "Ün Öne", "skip": "Zoë"}
+    with closing(DecisionLog.open(tmp_path / "decisions.db")) as log:
+        for verdict in verdicts.split():
+            about_a_pair = verdict in ("accept", "reject")
+            log.decide(Verdict(verdict), names[verdict], f"Q {verdict}" if about_a_pair else None, 0)
+        data = decisions_sssom(log, Naming())
+    path = tmp_path / "decisions.sssom.tsv"
+    path.write_bytes(data)
+    mappings = parse_sssom_table(str(path))
+    assert [problem for report in validate(mappings).values() for problem in report.results] == []
+    rows = mappings.df.to_dict("records")
+    assert sorted((row["subject_label"], row.get("predicate_modifier") == "Not") for row in rows) == sorted(
+        (names[verdict], verdict == "reject") for verdict in verdicts.split() if verdict != "skip"
+    )
 
 
 def test_formats_by_name_or_extension(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -40,6 +41,15 @@ def test_made_markup_stays_markup_and_joins() -> None:
 )
 def test_names_are_short_and_hide_nothing(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+def test_labels_of_bars_do_not_run_into_each_other() -> None:
+    labels = ["0", "1", *(f"{2**power}–{2 ** (power + 1) - 1}" for power in range(1, 14))]
+    chart = bars(labels, [1] * len(labels), "Facts")
+    shown = [(float(x), label) for x, label in re.findall(r'<text[^>]* x="([\d.]+)"[^>]*middle">([\d–]+)<', chart)]
+    assert len(shown) > 3
+    for (here, first), (there, second) in itertools.pairwise(shown):
+        assert there - here > 6 * (len(first) + len(second)) / 2
 
 
 def test_an_empty_name_is_told() -> None:

@@ -178,6 +178,42 @@ def test_alpha_against_d_and_methods_without_evidence(small_world: Path, tmp_pat
     assert "D of the weights tried" in page_of(links).text
 
 
+@pytest.mark.parametrize(
+    ("method", "title"), [("dualmatch", "D of every α tried"), ("fused", "D of the weights tried")]
+)
+def test_d_of_a_run_that_weighs_channels(
+    small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, title: str
+) -> None:
+    pytest.importorskip("torch", reason=f"method {method} needs the extra [gnn]")
+    # Denormal numbers that are flushed, in the whole process, would fail other tests.
+    monkeypatch.setattr("dualmatch.cli.align.prepare_process", lambda _config: None)
+    links = tmp_path / "links.tsv"
+    (tmp_path / "small.toml").write_text("dimension = 16\n")
+    config = ["--config", str(tmp_path / "small.toml"), "--seeds", str(small_world / "sup_pairs")]
+    main(["align", str(small_world), "-o", str(links), "--method", method, "-q", *config])
+    record = read_record(links)
+    assert record is not None
+    assert record.distances is not None
+    assert record.weights is not None
+    page = page_of(links)
+    assert title in page.text
+    best = min(record.distances, key=record.distances.__getitem__)
+    assert f"were taken: {best}." in page.text
+    taken = [record.weights[name] for name in ("temporal", "relational") if name in record.weights]
+    assert float(best.split(", ")[0]) == taken[0]
+    assert page.text.count("D at ") == (len(record.distances) if method == "dualmatch" else 0)
+
+
+def test_gold_pairs_that_cannot_be_are_told(run: Path, tmp_path: Path) -> None:
+    pairs = [line.split("\t")[:2] for line in (run / "links.tsv").read_text().splitlines()[1:6]]
+    known = [f"{source}\t{target}\n" for source, target in pairs if target]
+    (tmp_path / "gold.tsv").write_text("".join([*known, "nobody\tnothing\n"]))
+    page = page_of(run / "links.tsv", "--gold", tmp_path / "gold.tsv")
+    assert "1 gold pairs name an entity that is not in its graph, and count as not found, such as nobody" in page.text
+    (tmp_path / "gold.tsv").write_text("".join(known))
+    assert "not in its graph" not in page_of(run / "links.tsv", "--gold", tmp_path / "gold.tsv").text
+
+
 def test_links_without_their_companions_still_make_a_page(run: Path, tmp_path: Path) -> None:
     shutil.copy(run / "links.tsv", tmp_path)
     page = page_of(tmp_path / "links.tsv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ import pytest
 from dualmatch.cli.main import main
 from dualmatch.io.links import read_links
 from dualmatch.review.serve import Serving
+from dualmatch.review.session import Session
 from reviewing import OpenPage, served
 
 if TYPE_CHECKING:
@@ -74,6 +76,20 @@ def test_a_whole_review_by_keyboard(serving: Serving, open_page: OpenPage) -> No
     assert session.log.standings.holder[other] == names[order[5]]
     press(page, "q", r"/\?")
     assert page.inner_text("#count").startswith("145 entities")
+
+
+def test_reasons_come_by_themselves(links: Path, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready, prepare = threading.Event(), Session.prepare
+    monkeypatch.setattr(Session, "prepare", lambda self: ready.wait(60) and prepare(self))
+    with served(links, prepared=False) as serving:
+        try:
+            page = open_page(serving.address)
+            press(page, "o", r"/pair/")
+            page.wait_for_selector("#preparing")
+            ready.set()
+            page.wait_for_selector(".reasons")
+        finally:
+            ready.set()
 
 
 def test_search_filters_and_small_screens(serving: Serving, open_page: OpenPage) -> None:

@@ -15,10 +15,11 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
-from dualmatch.io.decisions import DecisionLog, read_decisions
+from dualmatch.io.decisions import DecisionLog, Verdict, read_decisions
 from dualmatch.io.links import read_links
 from dualmatch.review.serve import Serving
-from reviewing import Client
+from dualmatch.review.session import Session
+from reviewing import Client, served
 
 
 def first_pair(client: Client) -> int:
@@ -138,6 +139,70 @@ def test_align_again_uses_the_decisions_and_tells_what_changed(
     assert pairs.isdisjoint(standings.forbidden)
     assert session.path.read_bytes() == (doubtful / "links.tsv").read_bytes()
     main(["report", str(written), "-o", str(written.with_suffix(".html")), "-q"])
+
+
+def test_the_run_file_of_a_new_run_does_it_again(doubtful: Path, tmp_path: Path) -> None:
+    """Though the first run had seeds and forbidden pairs of its own, and decisions go on afterwards."""
+    gold = [line.split("\t") for line in (doubtful / "gold.tsv").read_text().splitlines()]
+    (tmp_path / "known.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in gold[:10]))
+    (tmp_path / "apart.tsv").write_text(f"{gold[20][0]}\t{gold[21][1]}\n")
+    links, call = tmp_path / "links.tsv", ["align", str(doubtful / "world"), "-q", "-o"]
+    main([*call, str(links), "--seeds", str(tmp_path / "known.tsv"), "--forbid", str(tmp_path / "apart.tsv")])
+    with served(links) as serving:
+        client, session = Client(serving.address), serving.session
+        order = session.queue.order.tolist()
+        for place, verdict in enumerate(("accept", "reject", "none")):
+            decide(client, verdict, order[place])
+        client.post("/again")
+        serving.again.wait(60)
+        assert serving.again.state == "done", serving.again.words
+        decide(client, "none", order[3])
+    new = tmp_path / "links.reviewed.tsv"
+    assert len((tmp_path / "links.reviewed.tsv.seeds.tsv").read_text().splitlines()) == 11
+    assert len((tmp_path / "links.reviewed.tsv.forbidden.tsv").read_text().splitlines()) == 3
+    main([*call, str(tmp_path / "same.tsv"), "--config", f"{new}.config.toml"])
+    assert (tmp_path / "same.tsv").read_bytes() == new.read_bytes()
+
+
+def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Session, "prepare", lambda self: None)
+    with served(links, prepared=False) as serving:
+        client, session = Client(serving.address), serving.session
+        one, other = session.queue.order[:2].tolist()
+        page = client.ask(f"/pair/{one}").text
+        assert "still being prepared" in page
+        assert "similarity" not in page
+        assert client.ask("/prepared").text == '{"prepared":false}'
+        early = session.view(one, int(session.queue.proposed[one]))
+        decide(client, "accept", one)
+        session._prepare(session.run.grounds)
+        assert client.ask("/prepared").text == '{"prepared":true}'
+        late = session.view(one, int(session.queue.proposed[one]))
+        assert {each.fact for each in early.left} == {each.fact for each in late.left}
+        page = client.ask(f"/pair/{other}").text
+        assert "being prepared" not in page
+        assert ", similarity " in page
+
+
+def test_decisions_of_other_graphs_are_told_and_left_aside(
+    links: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = DecisionLog.open(links.with_name("links.tsv.decisions.db"))
+    log.decide(Verdict.ACCEPT, "Zeno", "Q1", 0)
+    log.decide(Verdict.NO_MATCH, "Hypatia", None, 0)
+    log.close()
+    with monkeypatch.context() as patched:
+        patched.setattr(Serving, "run", lambda self: self._bound.close())
+        main(["review", str(links), "--no-open"])
+    assert "2 decisions are about entities that are not in" in capsys.readouterr().err
+    with served(links) as serving:
+        client = Client(serving.address)
+        assert "0 of 150 decided" in client.ask("/").text
+        client.post("/again")
+        serving.again.wait(60)
+        assert serving.again.state == "done", serving.again.words
+        assert client.ask("/again").text.count("No link changed.") == 1
+        assert client.post("/undo", seen=2).headers["location"] == "/"
 
 
 def test_a_run_that_fails_says_so(client: Client, serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,11 @@ def test_a_pair_shows_what_matches_what() -> None:
     assert sum(reason.weight for reason in view.reasons) == pytest.approx(view.similarity)
     assert view.span == (1833.0, 1853.0)
     drawn = timeline(view)
+    fact = replace(view.left[0].fact, relation="member of a political party of some kind")
+    long = timeline(replace(view, left=(replace(view.left[0], fact=fact), *view.left[1:])))
+    assert long is not None
+    assert ">1. member of a political…<" in long  # no wider than the margin before the lanes
+    assert "party of some kind" in long  # told on hovering
     assert drawn is not None
     assert drawn.count('class="join"') == 2
     assert drawn.count("<rect") == 4

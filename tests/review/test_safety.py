@@ -52,6 +52,13 @@ def test_without_the_token_nothing_is_told(client: Client, path: str, cookie: st
     assert answer.text.startswith("Open the address that dualmatch review printed")
 
 
+@pytest.mark.parametrize("other", ['state={"a":1}', "two words=1", 'open="', "é=ü", "path=/", "flag", "=", ""])
+def test_cookies_of_other_programs_do_not_shut_us_out(client: Client, other: str) -> None:
+    """Browsers send the cookies of all ports of 127.0.0.1."""
+    for cookie in (f"{other}; {client.cookie}", f"{client.cookie};{other}"):
+        assert client.ask("/prepared", cookie=cookie).status == 200
+
+
 @pytest.mark.parametrize("token", ["", "x", "x" * 43, "%FF"])
 def test_a_wrong_token_is_refused(client: Client, token: str) -> None:
     assert client.ask(f"/?token={token}", cookie=None).status == 403
@@ -234,6 +241,8 @@ def test_places() -> None:
     for host in ("0.0.0.0", "::", "localhost", "evil.example"):
         with pytest.raises(InputError, match=f"--host {host}"):
             Place(host)
+    with Place().bound() as bound:
+        assert bound.proto == socket.IPPROTO_TCP  # asyncio sets TCP_NODELAY only then
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -122,7 +122,9 @@ class DecisionLog:
                 raise ConflictError(f"{source!r} was decided elsewhere in the meantime; look again")
             holder = now.holder.get(target) if verdict is Verdict.ACCEPT and target is not None else None
             if holder is not None and holder != source:
-                raise ConflictError(f"{target!r} was accepted for {holder!r} already; undo that first")
+                raise ConflictError(
+                    f"{target!r} was accepted for {holder!r} already; decide {holder!r} otherwise first"
+                )
             return self._insert(verdict, source, target, None)
 
     def undo(self, seen: int) -> int:

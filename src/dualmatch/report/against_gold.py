@@ -38,7 +38,20 @@ def against_gold(findings: Findings) -> Html | None:
             "–" if quality.calibration.ece is None else f"{quality.calibration.ece:.3f}",
         ),
     ]
-    return joined(table(("measure", "value"), rows), _calibration(quality.calibration), _wrong(findings, gold))
+    shown = table(("measure", "value"), rows)
+    return joined(shown, _strangers(findings, gold), _calibration(quality.calibration), _wrong(findings, gold))
+
+
+def _strangers(findings: Findings, gold: Collection[Link]) -> Html | None:
+    """Gold pairs that no alignment of these graphs could hold: most likely slips in the file."""
+    if findings.grounds is None:
+        return None
+    rows = findings.grounds.source.entity_rows, findings.grounds.target.entity_rows
+    unknown = [pair for pair in gold if pair[0] not in rows[0] or pair[1] not in rows[1]]
+    if not unknown:
+        return None
+    words = f"{len(unknown):,} gold pairs name an entity that is not in its graph, and count as not found, such as "
+    return el("p", words, name_of(unknown[0][0]), " = ", name_of(unknown[0][1]), ".", class_="note")
 
 
 def _calibration(calibration: Calibration) -> Html | None:

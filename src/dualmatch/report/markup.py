@@ -70,9 +70,13 @@ def visible(text: str, most: int = MOST_SHOWN) -> str:
     'Ada⟨U+202E⟩ecalevoL'
     """
     cut = text[:most]
-    shown = "".join(
-        f"⟨U+{ord(each):04X}⟩" if unicodedata.category(each) in _HIDDEN and each not in _JOINERS else each
-        for each in cut
+    shown = (
+        cut
+        if cut.isprintable()
+        else "".join(  # what is printable hides nothing, and most names are
+            f"⟨U+{ord(each):04X}⟩" if unicodedata.category(each) in _HIDDEN and each not in _JOINERS else each
+            for each in cut
+        )
     )
     return shown if len(text) <= most else f"{shown}… ({len(text):,} characters)"
 

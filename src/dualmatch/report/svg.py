@@ -12,6 +12,7 @@ from dualmatch.report.markup import Html, el, joined
 WIDTH: Final = 640
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 10, 34
 _TICKS: Final = 5
+_CHARACTER: Final = 9.0  # about the width of one in a tick's label, on a narrow screen
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ def bars(labels: Sequence[str], values: Sequence[float], title: str, x_label: st
         )
         for place, (label, value) in enumerate(zip(labels, values, strict=True))
     ]
-    every = math.ceil(len(labels) / 12)
+    widest = max((len(label) for label in labels), default=0) * _CHARACTER + _CHARACTER
+    every = max(1, math.ceil(widest / (x(1) - x(0)))) if labels else 1
     words = [
         el("text", label, class_="tick", x=x(place + 0.5), y=height - _BOTTOM + 15, text_anchor="middle")
         for place, label in enumerate(labels)

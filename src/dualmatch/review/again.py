@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from dualmatch.align import align
-from dualmatch.errors import DualMatchError
+from dualmatch.errors import DualMatchError, OutputError
 from dualmatch.grounds import Grounds, grounds_of
+from dualmatch.io.atomic import write_text
 from dualmatch.io.export import LINK_EXTENSIONS
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.record import Cost, record_of
@@ -20,11 +22,13 @@ from dualmatch.io.standing import Standings
 from dualmatch.io.why import ExplainedRun, companion_of
 from dualmatch.memory import peak_mb
 from dualmatch.review.changes import Change, changes_between
+from dualmatch.review.export import pairs_tsv
 from dualmatch.review.session import Session
 
 logger = logging.getLogger(__name__)
 State = Literal["idle", "running", "done", "failed"]
-Named = tuple[list[tuple[str, str]], list[tuple[str, str | None]]]
+Seeds = list[tuple[str, str]]
+ForbiddenPairs = list[tuple[str, str | None]]
 
 
 @dataclass
@@ -90,22 +94,45 @@ class Again:
             config=first.config,
         )
         cost = Cost((), {**alignment.seconds, "total": time.perf_counter() - start}, peak_mb())
-        call = _call(session.path, session.log.path)
+        call = _call(session.path, self._kept(seeds, forbidden))
         Outputs(self.links, explained=True, call=call).write(alignment, None, first.recipe, first.inputs, cost)
         ids = first.grounds.source_ids, first.grounds.target_ids
         grounds = replace(grounds_of(alignment), source_ids=ids[0], target_ids=ids[1])
         before = session.run.grounds
-        self.changes, self.before = changes_between(before, grounds), before
+        self.stage, self.done, self.total = "reasons", 0, 0
         session.look_at(ExplainedRun(grounds, first.config, first.recipe, first.inputs))
-        session.warm_up()
+        self.changes, self.before = changes_between(before, grounds), before
         self.words = (
             f"{len(grounds.pairs):,} links, {len(before.pairs):,} before; {len(self.changes):,} changed; "
             f"written to {self.links.name}"
         )
         self.state = "done"
 
+    def _kept(self, seeds: Seeds, forbidden: ForbiddenPairs) -> list[Path | None]:
+        """Files with exactly what the run was given, so that its run file does the same run again.
 
-def decided(grounds: Grounds, now: Standings) -> Named:
+        Decisions go on, and the first run may have had seeds of its own: no file that is there holds both.
+        """
+        files = given_of(self.links)
+        try:
+            texts = pairs_tsv(seeds), pairs_tsv(forbidden)
+        except OutputError:  # a name that no line can hold
+            return [self.session.log.path] * 2
+        for path, text in zip(files, texts, strict=True):
+            write_text(path, text.decode())
+        return [path if text else None for path, text in zip(files, texts, strict=True)]
+
+
+def given_of(links: Path) -> tuple[Path, Path]:
+    """Where the seeds and the forbidden pairs of a new run lie.
+
+    >>> [path.name for path in given_of(Path("links.reviewed.tsv"))]
+    ['links.reviewed.tsv.seeds.tsv', 'links.reviewed.tsv.forbidden.tsv']
+    """
+    return links.with_name(f"{links.name}.seeds.tsv"), links.with_name(f"{links.name}.forbidden.tsv")
+
+
+def decided(grounds: Grounds, now: Standings) -> tuple[Seeds, ForbiddenPairs]:
     """Seeds and forbidden pairs by name: those of the first run as far as nothing else was decided, and decisions."""
     source, target = grounds.source, grounds.target
     given = [(source.entities[s], target.entities[t]) for s, t in grounds.pairs[grounds.is_seed].tolist()]
@@ -133,14 +160,15 @@ def free_name(links: Path) -> Path:
     number = 1
     while True:
         path = links.with_name(f"{stem}.reviewed{'' if number == 1 else f'-{number}'}{end}")
-        if not any(each.exists() for each in (path, companion_of(path), run_file_of(path), record_of(path))):
+        beside = companion_of(path), run_file_of(path), record_of(path), *given_of(path)
+        if not any(each.exists() for each in (path, *beside)):
             return path
         number += 1
 
 
-def _call(links: Path, decisions: Path) -> CallOptions:
-    """How the first links were written, with the decisions to start from."""
+def _call(links: Path, given: Sequence[Path | None]) -> CallOptions:
+    """How the first links were written, with what the new run was given to start from."""
     run_file = run_file_of(links)
     call = read_run_file(run_file).call if run_file.exists() else CallOptions()
-    whole = decisions.resolve()
-    return replace(call, seeds=whole if call.seeds is None else call.seeds, forbid=whole, reasons=False)
+    seeds, forbid = (None if path is None else path.resolve() for path in given)
+    return replace(call, seeds=seeds, forbid=forbid, reasons=False)

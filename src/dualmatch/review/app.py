@@ -35,6 +35,7 @@ def review_app(session: Session, again: Again, naming: Naming) -> Starlette:
         Route("/again", views.again),
         Route("/again", views.start_again, methods=["POST"]),
         Route("/again/state", views.state_of_again),
+        Route("/prepared", views.prepared),
         *(Route(f"/export/{name}", views.export) for name in EXPORTS),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: views.refused, DualMatchError: views.refused})
@@ -96,6 +97,9 @@ class _Views:
         return JSONResponse(
             {"state": now.state, "words": self.pages.progress_words(), "done": now.done, "total": now.total}
         )
+
+    def prepared(self, request: Request) -> Response:
+        return JSONResponse({"prepared": self.session.has_reasons})
 
     def export(self, request: Request) -> Response:
         name = request.url.path.rpartition("/")[2]

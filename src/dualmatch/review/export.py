@@ -15,17 +15,17 @@ from dualmatch.io.naming import Naming
 from dualmatch.io.sssom import write_sssom
 
 _BREAKS: Final = frozenset("\t\n\r")
-_FORMULA: Final = ("=", "+", "-", "@")
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def seeds_tsv(log: DecisionLog, _: Naming) -> bytes:
     """Accepted pairs, as ``--seeds`` reads them."""
-    return _tsv(log.standings.accepted)
+    return pairs_tsv(log.standings.accepted)
 
 
 def rejected_tsv(log: DecisionLog, _: Naming) -> bytes:
     """Rejected pairs and entities without a match, as ``--forbid`` reads them."""
-    return _tsv(log.standings.forbidden)
+    return pairs_tsv(log.standings.forbidden)
 
 
 def decisions_csv(log: DecisionLog, _: Naming) -> bytes:
@@ -67,7 +67,8 @@ EXPORTS: Final[dict[str, tuple[Callable[[DecisionLog, Naming], bytes], str]]] = 
 """What can be fetched, by name."""
 
 
-def _tsv(pairs: list[tuple[str, str]] | list[tuple[str, str | None]]) -> bytes:
+def pairs_tsv(pairs: list[tuple[str, str]] | list[tuple[str, str | None]]) -> bytes:
+    """Pairs by name, one a line; refused where a name does not fit on a line."""
     for pair in pairs:
         for name in pair:
             if name is not None and not _BREAKS.isdisjoint(name):

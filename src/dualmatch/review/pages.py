@@ -20,7 +20,12 @@ PER_PAGE: Final = 50
 _MOST_CHANGES: Final = 200
 _MOST_FOUND: Final = 12
 _WEB: Final = re.compile(r"https?://[^\s<>\"'\\^`{|}]{1,2000}\Z", re.IGNORECASE | re.ASCII)
-_STAGES: Final = {"evidence": "weighing shared evidence", "decode": "matching", "temporal": "encoding times"}
+_STAGES: Final = {
+    "evidence": "weighing shared evidence",
+    "decode": "matching",
+    "temporal": "encoding times",
+    "reasons": "preparing the reasons",
+}
 
 
 def linked(name: str) -> Html:
@@ -43,6 +48,8 @@ class Pages:
             loader=PackageLoader("dualmatch.review"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
         self._templates.globals.update(name=name_of, linked=linked, exports=[*EXPORTS])
+        for each in self._templates.list_templates():
+            self._templates.get_template(each)  # compiled now, so that no page waits for it
 
     def queue(self, wanted: Filter, page: int) -> str:
         session, grounds = self.session, self.session.run.grounds
@@ -97,6 +104,7 @@ class Pages:
             view=view,
             timeline=timeline(view),
             texts=(TEXTS_ALIKE, view.texts) if view.texts else None,
+            has_reasons=view.similarity is not None,
             candidates=candidates_of(grounds, source),
             standing=standing,
             standing_words=_words(standing),

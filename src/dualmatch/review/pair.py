@@ -61,6 +61,8 @@ class PairView:
         Matching facts with their weights, the weightiest first; `left` and `right` refer to them by number.
     texts:
         What labels and other literals in common add.
+    similarity:
+        None where reasons are not prepared yet: then nothing is known of matching facts either.
     more_left, more_right, more_reasons:
         How many are not shown.
     rest:
@@ -73,7 +75,7 @@ class PairView:
     right: tuple[ShownFact, ...]
     reasons: tuple[SharedFact, ...]
     texts: float
-    similarity: float
+    similarity: float | None
     more_left: int
     more_right: int
     more_reasons: int
@@ -122,6 +124,21 @@ def pair_view(grounds: Grounds, source: int, target: int | None) -> PairView:
         len(shared.weight) - len(first.weight),
         float(shared.weight[MOST_REASONS:].sum()),
     )
+
+
+def bare_view(grounds: Grounds, source: int, target: int | None) -> PairView:
+    """Two entities side by side, without what they share."""
+    left_all = _sides_of(grounds.source, source)
+    right_all = np.zeros(0, np.int64) if target is None else _sides_of(grounds.target, target)
+    left, right = _shown(grounds.source, left_all, []), _shown(grounds.target, right_all, [])
+    more = len(left_all) - len(left), len(right_all) - len(right)
+    return PairView(source, target, left, right, (), 0.0, None, *more, 0, 0.0)
+
+
+def _sides_of(graph: TemporalGraph, entity: int) -> Ids:
+    """The fact sides of an entity, as `FactSides` numbers them."""
+    as_head, as_tail = np.flatnonzero(graph.head == entity), np.flatnonzero(graph.tail == entity)
+    return np.concatenate([as_head, as_tail + graph.n_facts])
 
 
 def _shown(graph: TemporalGraph, sides: Ids, matched: list[int]) -> tuple[ShownFact, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import secrets
 import socket
 import threading
@@ -18,6 +19,7 @@ from dualmatch.review.again import Again, free_name
 from dualmatch.review.safety import Guard
 from dualmatch.review.session import Session
 
+logger = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 
 
@@ -44,7 +46,8 @@ class Place:
     def bound(self) -> socket.socket:
         """A socket at this place."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        taken = socket.socket(family, socket.SOCK_STREAM)
+        # Named as TCP, for only then does asyncio send small answers at once; else each page waits 40 ms for an ACK.
+        taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind((self.host, self.port))
@@ -59,7 +62,16 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
     """Read a run and open its decisions: ``LINKS.decisions.db`` where no other file is given."""
     run = read_run(links, folder)
     path = links.with_name(f"{links.name}.decisions.db") if decisions is None else decisions
-    return Session(links, run, DecisionLog.open(path))
+    session = Session(links, run, DecisionLog.open(path))
+    strangers = len(session.log.standings.decided) - session.decided
+    if strangers:
+        logger.warning(
+            "%s: %s decisions are about entities that are not in %s; they are kept, and left aside here",
+            path,
+            f"{strangers:,}",
+            run.grounds.source.name,
+        )
+    return session
 
 
 class Serving:
@@ -104,7 +116,7 @@ class Serving:
 
     def run(self) -> None:
         """Serve until stopped or interrupted."""
-        threading.Thread(target=self.session.warm_up, name="warm up", daemon=True).start()
+        threading.Thread(target=self.session.prepare, name="prepare", daemon=True).start()
         with self._bound, suppress(KeyboardInterrupt):
             self._server.run(sockets=[self._bound])
 

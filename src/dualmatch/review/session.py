@@ -12,10 +12,11 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.grounds import Grounds
 from dualmatch.io.decisions import DecisionLog
 from dualmatch.io.standing import Standings, Status
 from dualmatch.io.why import ExplainedRun
-from dualmatch.review.pair import PairView, pair_view
+from dualmatch.review.pair import PairView, bare_view, pair_view
 from dualmatch.review.queue import queue_of
 
 Rows = NDArray[np.int64]
@@ -63,25 +64,40 @@ class Session:
 
     def __init__(self, path: Path, run: ExplainedRun, log: DecisionLog) -> None:
         self.path, self.first, self.log = path, run, log
-        self._looking = threading.Lock()
-        self.look_at(run)
+        self._preparing = threading.Lock()
+        self._prepared: Grounds | None = None
+        self._show(run)
 
     def look_at(self, run: ExplainedRun) -> None:
-        """Go on with another run over the same graphs."""
-        self.run, self.queue = run, queue_of(run.grounds)
-        self._rank = np.empty(len(self.queue.order), dtype=np.int64)
-        self._rank[self.queue.order] = np.arange(len(self._rank))
+        """Go on with another run over the same graphs, once its reasons can be shown."""
+        self._prepare(run.grounds)
+        self._show(run)
 
-    def warm_up(self) -> None:
-        """Do beforehand what the first pair would wait for."""
-        with self._looking:
-            _ = self.run.grounds.scoring
+    def _show(self, run: ExplainedRun) -> None:
+        queue = queue_of(run.grounds)
+        rank = np.empty(len(queue.order), dtype=np.int64)
+        rank[queue.order] = np.arange(len(rank))
+        self.run, self.queue, self._rank = run, queue, rank
+
+    def prepare(self) -> None:
+        """Build what reasons and searches rest on: seconds for large graphs. Pages do without until then."""
         _ = self.queue.search("")
+        self._prepare(self.run.grounds)
+
+    def _prepare(self, grounds: Grounds) -> None:
+        with self._preparing:
+            _ = grounds.scoring, grounds.believed
+            self._prepared = grounds
+
+    @property
+    def has_reasons(self) -> bool:
+        """Whether reasons can be shown by now."""
+        return self._prepared is self.run.grounds
 
     def view(self, source: int, target: int | None) -> PairView:
-        """A pair as it is shown; the tokens behind it are built once."""
-        with self._looking:
-            return pair_view(self.run.grounds, source, target)
+        """A pair as it is shown; without reasons where they are not prepared yet."""
+        grounds = self.run.grounds
+        return pair_view(grounds, source, target) if self._prepared is grounds else bare_view(grounds, source, target)
 
     def statuses(self, standings: Standings) -> NDArray[np.int8]:
         """(n_source,) places in `STATUSES`."""

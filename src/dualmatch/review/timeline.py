@@ -12,6 +12,7 @@ from dualmatch.review.pair import PairView, ShownFact
 _WIDTH, _LABEL, _RIGHT = 720, 190, 12
 _LANE, _GAP, _TOP = 18, 34, 8
 _MOST_LANES: Final = 12
+_MOST_LETTERS: Final = 25
 
 
 def timeline(view: PairView) -> Html | None:
@@ -63,7 +64,7 @@ def _lane(fact: ShownFact, y: float, x: Axis, side: str) -> Html:
         el("title", visible(f"{number}{fact.fact}", 300)),
         el(
             "text",
-            visible(f"{number}{fact.fact.relation}", 24),
+            _short(f"{number}{fact.fact.relation}"),
             class_="tick",
             x=_LABEL - 8,
             y=y + 4,
@@ -72,6 +73,15 @@ def _lane(fact: ShownFact, y: float, x: Axis, side: str) -> Html:
         el("rect", x=x(low), y=y - 5, width=max(4.0, round(x(high) - x(low), 2)), height=10, rx=3),
         class_=kind,
     )
+
+
+def _short(label: str) -> str:
+    """As much of a label as there is room for; the whole is told on hovering, and in the list of facts.
+
+    >>> _short("1. member of political party")
+    '1. member of political p…'
+    """
+    return visible(label if len(label) <= _MOST_LETTERS else f"{label[: _MOST_LETTERS - 1]}…")[: 2 * _MOST_LETTERS]
 
 
 def _joins(

@@ -110,13 +110,15 @@ class Scoring:
         self._n_text_tokens = sum(len(keys) for keys in self.tokens.keys[: len(left.texts)])
         self.scored = scored_tokens(self.tokens)
         self._ranks = [(ranks_of(graph.entities), ranks_of(graph.relations)) for graph in self.graphs]
+        self._rows = [_rows_by_entity(sides) for sides in self.sides]
 
     def facts(self, side: int, entities: Iterable[int]) -> BorneFacts:
         """The distinct facts of some entities of the source (0) or target (1) graph."""
         graph, sides = self.graphs[side], self.sides[side]
-        wanted = np.zeros(graph.n_entities, dtype=bool)
-        wanted[list(entities)] = True
-        rows = _distinct_in_order(np.flatnonzero(wanted[sides.entity]), sides, graph, *self._ranks[side])
+        listed, first_row = self._rows[side]
+        nothing = np.zeros(0, dtype=np.int64)
+        theirs = [listed[first_row[entity] : first_row[entity + 1]] for entity in sorted(set(entities))]
+        rows = _distinct_in_order(np.concatenate([nothing, *theirs]), sides, graph, *self._ranks[side])
         chosen = sides.at(rows)
         entity, first, count = np.unique(sides.entity[rows], return_index=True, return_counts=True)
         span = {e: slice(f, f + n) for e, f, n in zip(entity.tolist(), first.tolist(), count.tolist(), strict=True)}
@@ -132,6 +134,12 @@ class Scoring:
         left, right = of_source.bearing(source, columns), of_target.bearing(target, columns)
         first, second, total = _by_fact_pair(left, right, weight)
         return SharedFacts(of_source.of(source)[first], of_target.of(target)[second], total, texts)
+
+
+def _rows_by_entity(sides: FactSides) -> tuple[Ids, Ids]:
+    """All sides, entity by entity, and where each entity's begin: (n_sides,), (n_entities + 1,)."""
+    count = np.bincount(sides.entity, minlength=sides.n_entities)
+    return np.argsort(sides.entity, kind="stable"), np.concatenate([[0], np.cumsum(count)])
 
 
 def _distinct_in_order(rows: Ids, sides: FactSides, graph: TemporalGraph, entity_rank: Ids, relation_rank: Ids) -> Ids:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,11 @@ class SoftPairs:
     source: Ids
     target: Ids
     weight: Floats
+
+    @cached_property
+    def by_side(self) -> tuple[Ids, Ids]:
+        """Numbers of the pairs, sorted by their source and by their target entity."""
+        return np.argsort(self.source, kind="stable"), np.argsort(self.target, kind="stable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +228,8 @@ def _families(
     yield RELATION_FACTOR, partial(_Occurrences, sides.entity, classes, None)
     for time in sides.times:
         yield 1.0, partial(_timed, sides, time, classes, n_classes)
-    rows, pair = _neighbour_pairs(sides.other, (known.pairs.source, known.pairs.target)[side], sides.n_entities)
+    members = (known.pairs.source, known.pairs.target)[side]
+    rows, pair = _neighbour_pairs(sides.other, members, known.pairs.by_side[side], sides.n_entities)
     entity, weight = sides.entity[rows], known.pairs.weight[pair]
     directed = _join(pair, sides.direction[rows], 2)
     yield 1.0, partial(_Occurrences, entity, pair, weight)
@@ -242,9 +248,11 @@ def _join(first: Ids, second: Ids, size: int) -> Ids:
     return np.where((first == ABSENT) | (second == ABSENT), ABSENT, first * size + second)
 
 
-def _neighbour_pairs(other: Ids, members: Ids, n_entities: int) -> tuple[Ids, Ids]:
-    """Each side repeated for every soft pair its neighbour stands in: (side row, pair number)."""
-    order = np.argsort(members, kind="stable")
+def _neighbour_pairs(other: Ids, members: Ids, order: Ids, n_entities: int) -> tuple[Ids, Ids]:
+    """Each side repeated for every soft pair its neighbour stands in: (side row, pair number).
+
+    `order` sorts the `members` of the pairs.
+    """
     count = np.bincount(members, minlength=n_entities)
     first = np.cumsum(count) - count
     repeats = count[other]

@@ -65,5 +65,21 @@ function keepFollowing(status) {
   follow(status).catch(() => { status.textContent = "The page cannot reach dualmatch; is it still running?"; });
 }
 
+// Reasons come seconds after the start: show them once they are there, unless something is being written or sent.
+async function awaitReasons(notice) {
+  const answer = await fetch("/prepared", { credentials: "same-origin" });
+  if (!answer.ok) throw new Error(String(answer.status));
+  if (!(await answer.json()).prepared) setTimeout(() => keepAwaiting(notice), 500);
+  else if (document.querySelector("[data-sent]") || editable(document.activeElement)) notice.firstChild.textContent = "What the two share is ready. ";
+  else location.reload();
+}
+
+function keepAwaiting(notice) {
+  awaitReasons(notice).catch(() => { notice.textContent = "The page cannot reach dualmatch; is it still running?"; });
+}
+
+const preparing = document.getElementById("preparing");
+if (preparing) keepAwaiting(preparing);
+
 const running = document.querySelector("#again[data-state=running]");
 if (running) keepFollowing(running);
