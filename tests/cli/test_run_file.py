@@ -21,7 +21,18 @@ COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=las
 FILES = ["club.csv", "town.json.gz"]
 # Which graphs to read, where to write and how to talk is said by the call.
 SAID_BY_THE_CALL = {
-    *("paths", "source", "target", "output", "relations_path", "checkpoint", "rejected", "json_path"),
+    *(
+        "paths",
+        "source",
+        "target",
+        "output",
+        "relations_path",
+        "run_path",
+        "resume",
+        "checkpoint",
+        "rejected",
+        "json_path",
+    ),
     *("config_path", "force", "quiet", "verbose"),
 }
 
