@@ -23,7 +23,7 @@ def looked(pair: SimulatedPair, seeds: np.ndarray = NONE) -> tuple[Looking, Look
 
 def chance(looking: Looking, look: Look, seeds: np.ndarray = NONE) -> np.ndarray:
     sides = looking.left, looking.right
-    return without_partners(sides, looking.kinds, look.plan, look.weights, look.beliefs, seeds, look.smoothing).score
+    return without_partners(sides, looking.kinds, look.plan, look.weights, look.beliefs, seeds, look.scale).score
 
 
 def test_the_bereaved_reach_what_entities_without_partner_reach() -> None:
@@ -66,7 +66,7 @@ def test_what_the_round_may_not_use_the_placebo_may_not_either() -> None:
     pair = simulate(World(entities=300, mean_facts=6, seed=5))
     looking, look = looked(pair)
     sides = looking.left, looking.right
-    arguments = sides, looking.kinds, look.plan, look.weights, look.beliefs, NONE, look.smoothing
+    arguments = sides, looking.kinds, look.plan, look.weights, look.beliefs, NONE, look.scale
     free = without_partners(*arguments)
     all_sources = np.stack([np.arange(pair.source.n_entities), np.full(pair.source.n_entities, NO_PARTNER)], axis=1)
     assert len(free.score) > 50

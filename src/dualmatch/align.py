@@ -13,11 +13,10 @@ from scipy import sparse
 from dualmatch.alignment import Alignment, Pairs
 from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.cost import check_memory
-from dualmatch.decode.assign import assign
-from dualmatch.decode.belief import LEAST_SAMPLE, chosen_by_row
+from dualmatch.decode.belief import LEAST_SAMPLE
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.forbidding import Forbidden
-from dualmatch.decode.fusing import FusedPlan, fuse
+from dualmatch.decode.fusing import fuse
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
@@ -208,7 +207,7 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
 
 def _evidence(run: Run) -> Alignment:
     """Rounds of shared dated facts, training-free."""
-    return _by_evidence(run, _gathered(run))
+    return run.of_evidence(_gathered(run))
 
 
 def _fused(run: Run) -> Alignment:
@@ -225,7 +224,7 @@ def _fused(run: Run) -> Alignment:
     closed = evidence.closed
     if not len(closed):
         logger.warning("evidence is sure of no pair, so there is nothing to train on: going on with evidence alone")
-        return _by_evidence(run, evidence)
+        return run.of_evidence(evidence)
     channels: dict[str, Similarity] = {}
     with stages("temporal"):
         if not timeless:
@@ -249,7 +248,7 @@ def _fused(run: Run) -> Alignment:
         )
         ranking, sharpness = sparse.csr_array(evidence.ranking), evidence.settled.sharpness
         fused = fuse(ranking, channels, open_rows, open_columns, problem, sharpness, progress=stages.step)
-    return _by_evidence(run, evidence, fused)
+    return run.of_evidence(evidence, fused)
 
 
 def _gathered(run: Run) -> Evidence:
@@ -278,17 +277,6 @@ def _gathered(run: Run) -> Evidence:
             100 * alone,
         )
     return evidence
-
-
-def _by_evidence(run: Run, evidence: Evidence, fused: FusedPlan | None = None) -> Alignment:
-    with run.stages("decode"):
-        pairs, confidence = evidence.beliefs.pairs, evidence.beliefs.confidence
-        if run.config.many_to_one:
-            pairs, confidence = assign(chosen_by_row(evidence.settled, evidence.beliefs), many_to_one=True)
-        found = FoundPairs(pairs.astype(np.int32), confidence)
-    first_pairs = None if len(run.seeds) else evidence.first_pairs.astype(np.int32)
-    plan = evidence.plan if fused is None else fused.plan
-    return run.alignment(found, plan, pseudo_seeds=first_pairs, evidence=evidence, fused=fused)
 
 
 METHODS: dict[Method, Callable[[Run], Alignment]] = {

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +18,18 @@ from dualmatch.decode.sparse_sinkhorn import SparsePlan
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, fact_sides
 from dualmatch.encode.evidence.texts import with_texts
-from dualmatch.encode.evidence.tokens import Knowledge
+from dualmatch.encode.evidence.tokens import Knowledge, Scale
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.keeping import EvidenceKeeper, KeepsNothing, Outcome, Standing
-from dualmatch.rounds import Look, Looking, Part, Round
+from dualmatch.rounds import Floats, Look, Looking, Part, Round
 
 logger = logging.getLogger(__name__)
 
-# Pairs that changed: at most this share of them where nothing more is to come, and where a whole round may be the last.
-_STABLE_SHARE = 0.03
-_SETTLING_SHARE = 0.1
+STABLE_SHARE: Final = 0.03
+"""Where at most this share of the pairs changes, nothing more is to come."""
+_SETTLING_SHARE = 0.1  # where a whole round may be the last
 _WHOLE_ROUNDS = 3  # by time alone, with the first neighbours, with most; then only what is open, and all in the last
 
 
@@ -48,8 +49,9 @@ class Evidence:
         One-to-one pairs and all other candidates, each with how likely it is.
     first_pairs: (n, 2) int64
         Confident pairs after round 0.
-    knowledge: Knowledge | None
-        What the last round's tokens were built on.
+    knowledge, weights, scale:
+        What the last round's tokens were built on; how much is known of each source and each target entity; and what
+        all tokens together tell.
     """
 
     similarity: sp.csr_matrix
@@ -60,6 +62,8 @@ class Evidence:
     first_pairs: Ids
     relations: RelationAlignment
     knowledge: Knowledge | None
+    weights: tuple[Floats, Floats]
+    scale: Scale
     source: FactSides
     target: FactSides
     literals: LiteralPair | None
@@ -120,6 +124,8 @@ def gather_evidence(
         first_pairs=first_pairs,
         relations=outcome.relations,
         knowledge=look.knowledge,
+        weights=look.weights,
+        scale=look.scale,
         source=left,
         target=right,
         literals=literals,
@@ -149,7 +155,7 @@ def _all_rounds(
             whole = number < _WHOLE_ROUNDS or _is_settling(log[-1]) or number + 1 == max_rounds
             before = look.sure
             look = looking.again(look, whole)
-        changed = len(np.setxor1d(_codes(before, n_target), _codes(look.sure, n_target)))
+        changed = len(np.setxor1d(pair_codes(before, n_target), pair_codes(look.sure, n_target)))
         log.append(look.summary(number, whole, changed, time.perf_counter() - start))
         logger.info("%s", log[-1])
         keeper.keep_standing(Standing.of(look, first_pairs, log, looking.may_be_chance))
@@ -158,7 +164,7 @@ def _all_rounds(
 
 def _is_last(done: Round, max_rounds: int, seeded: bool) -> bool:
     # A first round that adds nothing to the seeds may still have taught what relations mean.
-    stable = done.changed <= _STABLE_SHARE * done.pairs and (done.number > 0 or not seeded)
+    stable = done.changed <= STABLE_SHARE * done.pairs and (done.number > 0 or not seeded)
     return (stable and done.whole) or done.number + 1 >= max_rounds
 
 
@@ -179,5 +185,6 @@ def _outcome(looking: Looking, look: Look, log: list[Round]) -> Outcome:
     )
 
 
-def _codes(pairs: Ids, n_target: int) -> Ids:
+def pair_codes(pairs: Ids, n_target: int) -> Ids:
+    """One number for each pair."""
     return pairs[:, 0] * n_target + pairs[:, 1]

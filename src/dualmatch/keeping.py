@@ -15,7 +15,7 @@ from scipy import sparse as sp
 from dualmatch.decode.belief import Beliefs
 from dualmatch.encode.evidence.relations import RelationAlignment
 from dualmatch.encode.evidence.sides import Ids
-from dualmatch.encode.evidence.tokens import Knowledge
+from dualmatch.encode.evidence.tokens import Knowledge, Scale
 from dualmatch.encode.seeds import FoundPairs
 from dualmatch.rounds import Floats, Look, Looking, Round
 
@@ -29,7 +29,7 @@ class Standing:
 
     Attributes
     ----------
-    knowledge, n_tokens, smoothing, weights, similarity, beliefs:
+    knowledge, n_tokens, scale, weights, similarity, beliefs:
         Those of the round's `Look`.
     sharpness:
         Of its plan, which `look` balances again.
@@ -43,7 +43,7 @@ class Standing:
 
     knowledge: Knowledge | None
     n_tokens: int
-    smoothing: float
+    scale: Scale
     weights: tuple[Floats, Floats]
     similarity: sp.csr_matrix
     sharpness: float
@@ -57,7 +57,7 @@ class Standing:
         return cls(
             look.knowledge,
             look.n_tokens,
-            look.smoothing,
+            look.scale,
             look.weights,
             look.similarity,
             look.plan.sharpness,
@@ -71,7 +71,7 @@ class Standing:
         """The last round's look; `looking` is as it was after that round."""
         looking.may_be_chance = self.may_be_chance
         plan = looking.balanced(self.similarity, self.sharpness)
-        return Look(self.knowledge, self.n_tokens, self.smoothing, self.weights, self.similarity, plan, self.beliefs)
+        return Look(self.knowledge, self.n_tokens, self.scale, self.weights, self.similarity, plan, self.beliefs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
 from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, build_tokens
+from dualmatch.encode.evidence.tokens import Knowledge, Scale, SoftPairs, build_tokens
 from dualmatch.engine import Engine
 
 
@@ -31,7 +31,7 @@ def without_partners(
     weights: tuple[np.ndarray, np.ndarray],
     beliefs: Beliefs,
     known: Ids,
-    smoothing: float,
+    scale: Scale,
     engine: Engine | None = None,
     *,
     relations: bool = True,
@@ -45,7 +45,7 @@ def without_partners(
         Of the last round: whom to hide, and what is settled.
     known: (n, 2) int64
         Seeds; none of them is hidden.
-    smoothing:
+    scale:
         Of the last round's tokens.
     relations:
         Whether relations are aligned, as they were in the round.
@@ -71,7 +71,7 @@ def without_partners(
                 (pairs[lose_target], pairs[lose_source]),
                 (beliefs.pairs[stays], beliefs.confidence[stays]),
                 engine,
-                smoothing,
+                scale,
                 relations,
                 barred,
             )
@@ -86,7 +86,7 @@ def _bereaved(
     parted: tuple[Ids, Ids],
     settled: tuple[Ids, np.ndarray],
     engine: Engine | None,
-    smoothing: float,
+    scale: Scale,
     align_them: bool,
     forbidden: Forbidden,
 ) -> Scores:
@@ -99,7 +99,8 @@ def _bereaved(
     soft = SoftPairs(pairs[:, 0], pairs[:, 1], confidence)
     rows, columns = (np.flatnonzero(~(which | _marked(len(which), pairs[:, side]))) for side, which in enumerate(gone))
     knowledge = Knowledge(soft, relations.source_class, relations.target_class)
-    scored = scored_tokens(build_tokens(source, target, kinds, knowledge, (rows, columns), smoothing))
+    tokens = build_tokens(source, target, kinds, knowledge, (rows, columns), scale.smoothing)
+    scored = scored_tokens(tokens, dearest=scale.dearest)
     similarity = forbidden.left_out_of(find_candidates(scored, plan.shape, engine=engine))
     again = sparse_sinkhorn(sparse.csr_array(similarity), plan.sharpness, plan.iterations, plan.background, engine)
     chosen, _ = assign(again.entries)

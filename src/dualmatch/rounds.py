@@ -12,7 +12,7 @@ from scipy import sparse as sp
 
 from dualmatch.decode.belief import CLOSED, LEAST_SAMPLE, MOST_LIKE_DECOYS, SURE, Beliefs, believe, logit
 from dualmatch.decode.forbidding import Forbidden
-from dualmatch.decode.mixture import Scores
+from dualmatch.decode.mixture import Learnt, Scores
 from dualmatch.decode.sharpness import sharpness_of
 from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, SparsePlan, sparse_sinkhorn
 from dualmatch.encode.evidence.candidates import Scored, find_candidates, scored_tokens
@@ -20,7 +20,7 @@ from dualmatch.encode.evidence.context import with_context
 from dualmatch.encode.evidence.decoys import decoy_scores
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder
+from dualmatch.encode.evidence.tokens import Knowledge, Scale, SoftPairs, TokenBuilder
 from dualmatch.engine import Engine
 from dualmatch.placebo import without_partners
 
@@ -55,7 +55,7 @@ class Look:
 
     knowledge: Knowledge | None
     n_tokens: int
-    smoothing: float
+    scale: Scale
     weights: tuple[Floats, Floats]
     similarity: sp.csr_matrix
     plan: SparsePlan
@@ -72,7 +72,7 @@ class Look:
             whole,
             self.n_tokens,
             self.similarity.nnz,
-            self.smoothing,
+            self.scale.smoothing,
             self.plan.sharpness,
             int((self.beliefs.confidence > SURE).sum()),
             self.beliefs.without_partner,
@@ -99,6 +99,7 @@ class Looking:
         self.left, self.right, self.kinds, self.given, self.engine = left, right, kinds, given, engine
         self.builder = TokenBuilder(left, right, kinds)
         self.scored: Scored | None = None  # of the last round
+        self.model: Learnt | None = None  # what tells true pairs, where it was learnt before
         self.may_be_chance = not len(given)  # until a round finds that most pairs are more than decoys reach
 
     def first(self) -> Look:
@@ -113,8 +114,9 @@ class Looking:
     def _look(self, knowledge: Knowledge | None, before: Look | None) -> Look:
         self.scored = None  # before the next ones take as much memory again
         among = None if before is None else _open(before.beliefs)
-        tokens = self.builder.build(knowledge, among, None if before is None else before.smoothing)
-        self.scored = scored = scored_tokens(tokens)
+        smoothing, dearest = (None, None) if before is None else before.scale
+        tokens = self.builder.build(knowledge, among, smoothing)
+        self.scored = scored = scored_tokens(tokens, dearest=dearest)
         found = find_candidates(scored, (self.left.n_entities, self.right.n_entities), engine=self.engine)
         found = self.forbidden.left_out_of(found)
         if before is None or among is None:
@@ -131,9 +133,10 @@ class Looking:
         if self.may_be_chance:
             reached, weight = decoy_scores(self.left, self.right, self.kinds, knowledge, tokens, scored)
             decoys = Scores(logit(reached), weight, np.ones(len(reached)))  # no rivals are known of
-        beliefs = believe(plan, weights, self.given, decoys=decoys, engine=self.engine)
+        beliefs = believe(plan, weights, self.given, decoys=decoys, model=self.model, engine=self.engine)
         self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST_LIKE_DECOYS
-        return Look(knowledge, len(tokens.weights), tokens.smoothing, weights, similarity, plan, beliefs)
+        scale = Scale(tokens.smoothing, scored.dearest)
+        return Look(knowledge, len(tokens.weights), scale, weights, similarity, plan, beliefs)
 
     def ranking(self, look: Look, closed: Ids) -> sp.csr_matrix:
         """The last round's similarity, with context for what is in no `closed` pair."""
@@ -152,7 +155,7 @@ class Looking:
             look.weights,
             look.beliefs,
             self.given,
-            look.smoothing,
+            look.scale,
             self.engine,
             relations=self.aligned,
             forbidden=self.forbidden,

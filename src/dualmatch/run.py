@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.config import Config, Method
-from dualmatch.decode.assign import decide
-from dualmatch.decode.belief import SURE
+from dualmatch.decode.assign import assign, decide
+from dualmatch.decode.belief import SURE, chosen_by_row
 from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.fusing import FusedPlan
@@ -71,6 +71,17 @@ class Run:
         """Without the pairs of entities in no fact: what the encoder says of them is how it was initialised."""
         kept = self.source.is_in_a_fact[found.pairs[:, 0]] & self.target.is_in_a_fact[found.pairs[:, 1]]
         return FoundPairs(found.pairs[kept], found.confidence[kept])
+
+    def of_evidence(self, evidence: Evidence, fused: FusedPlan | None = None) -> Alignment:
+        """The result of rounds of evidence."""
+        with self.stages("decode"):
+            pairs, confidence = evidence.beliefs.pairs, evidence.beliefs.confidence
+            if self.config.many_to_one:
+                pairs, confidence = assign(chosen_by_row(evidence.settled, evidence.beliefs), many_to_one=True)
+            found = FoundPairs(pairs.astype(np.int32), confidence)
+        first_pairs = None if len(self.seeds) else evidence.first_pairs.astype(np.int32)
+        plan = evidence.plan if fused is None else fused.plan
+        return self.alignment(found, plan, pseudo_seeds=first_pairs, evidence=evidence, fused=fused)
 
     def alignment(
         self,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +23,10 @@ from dualmatch.cli.options import (
 )
 from dualmatch.cli.process import prepare_process
 from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.running import inputs_of, links_path, run_folder
 from dualmatch.cli.tables import percent
 from dualmatch.cli.writing import naming_options
 from dualmatch.config import EXPLAINED, Config
-from dualmatch.engine import Engine
 from dualmatch.errors import InputError
 from dualmatch.explain import reasons as reasons_of
 from dualmatch.grounds import no_evidence
@@ -41,9 +39,7 @@ from dualmatch.io.outputs import Outputs
 from dualmatch.io.record import Cost
 from dualmatch.io.relations import no_relations
 from dualmatch.io.run_file import RunFile, read_run_file
-from dualmatch.io.run_folder import LINKS, RunFolder
-from dualmatch.io.run_inputs import RunInputs, run_hashes
-from dualmatch.io.sides import Recipe
+from dualmatch.io.run_inputs import run_hashes
 from dualmatch.io.why import input_hashes
 from dualmatch.memory import peak_mb
 
@@ -178,7 +174,7 @@ def align_command(
       dualmatch align data/large --run large.run --resume
     """
     start = time.perf_counter()
-    output = _links_path(output, run_path, resume, checkpoint)
+    output = links_path(output, run_path, resume, checkpoint)
     run_file = RunFile() if config_path is None else read_run_file(config_path)
     config = Config.checked(**{**run_file.options, **given(options)})
     asked_for = {"seeds": seeds, "forbid": forbid, "reasons": reasons, "output_format": output_format, **naming}
@@ -196,7 +192,7 @@ def align_command(
     inputs = (*recipe.files, call.seeds, call.forbid, checkpoint, config_path)
     with (
         engine.opened(config) as blocks,
-        _folder(run_path, resume, force) as folder,
+        run_folder(run_path, resume, force) as folder,
         console.progress_shown(quiet) as progress,
     ):
         force = force or (folder is not None and folder.has_begun)
@@ -216,7 +212,7 @@ def align_command(
                 console.note(f"{folder.path}: going on after its stage {folder.last_stage}")
         if progress is not None:
             progress("read", 0, 0, "")
-        given_graphs = _inputs(folder, asked, recipe, outputs, blocks)
+        given_graphs = inputs_of(folder, asked, recipe, outputs, blocks)
         hashed = {} if folder is None else folder.manifest.inputs
         hashes = input_hashes(recipe, hashed) if outputs.explained else {}
         read = time.perf_counter() - start
@@ -240,47 +236,6 @@ def align_command(
     json_output.write({**_summary(alignment, outputs), **given_graphs.said})
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
         _summarise(alignment, outputs)
-
-
-def _links_path(output: Path | None, run: Path | None, resume: bool, checkpoint: Path | None) -> Path:
-    """Where the links go; what does not go together is refused."""
-    if run is None:
-        if resume:
-            raise InputError("--resume goes on with the run of a folder; say which with --run FOLDER")
-        if output is None:
-            raise click.UsageError("Missing option '-o' / '--output', or '--run' for a run with a folder of its own.")
-        return output
-    if output == STANDARD_OUTPUT:
-        raise InputError("a run with a folder keeps its links in a file; give -o a file, or leave it out")
-    if checkpoint is not None:
-        raise InputError("a run with a folder keeps its training there, too; leave --checkpoint out")
-    return run / LINKS if output is None else output
-
-
-def _inputs(
-    folder: RunFolder | None, asked: Asked, recipe: Recipe, outputs: Outputs, engine: Engine | None
-) -> RunInputs:
-    """What is aligned: read, or found in the folder, where it is kept."""
-    kept = None if folder is None else folder.inputs()
-    inputs = RunInputs.of(asked.read(recipe, engine), outputs.call) if kept is None else kept
-    outputs.check_names(inputs.source, inputs.target)
-    if folder is not None and kept is None:
-        folder.keep_inputs(inputs)
-    return inputs
-
-
-@contextmanager
-def _folder(path: Path | None, resume: bool, force: bool) -> Iterator[RunFolder | None]:
-    if path is None:
-        yield None
-        return
-    with RunFolder.opened(path, resume=resume, force=force) as folder:
-        try:
-            yield folder
-        except KeyboardInterrupt:
-            if folder.has_begun:
-                console.note(f"{path}: the same call with --resume goes on")
-            raise
 
 
 def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:

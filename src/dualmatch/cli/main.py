@@ -25,6 +25,7 @@ from dualmatch.cli.report import report_command
 from dualmatch.cli.review import review_command
 from dualmatch.cli.simulate import simulate_command
 from dualmatch.cli.split import split_command
+from dualmatch.cli.update import update_command
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
 
@@ -76,6 +77,7 @@ def cli(verbose: int) -> None:
       dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
       dualmatch evaluate links.tsv --gold gold_pairs     how right they are
       dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
+      dualmatch update old.run --source-facts new.csv --run new.run
       dualmatch report links.tsv -o report.html          the run on one page
       dualmatch review links.tsv                         decide the doubtful pairs on a local page
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
@@ -93,6 +95,7 @@ for command in (
     evaluate_command,
     explain_command,
     report_command,
+    update_command,
     review_command,
     merge_command,
     benchmark_command,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,7 @@ from scipy import sparse as sp
 from dualmatch.decode.belief import Beliefs
 from dualmatch.decode.mixture import Learnt
 from dualmatch.encode.evidence.relations import RelationAlignment
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
+from dualmatch.encode.evidence.tokens import Knowledge, Scale, SoftPairs
 from dualmatch.io.arrays import Arrays, Stored, matrix_as_arrays, read_arrays, write_arrays
 from dualmatch.keeping import Outcome, Standing
 from dualmatch.rounds import Round
@@ -29,7 +30,8 @@ def write_standing(standing: Standing, path: Path) -> None:
     }
     about = {
         "n_tokens": int(standing.n_tokens),
-        "smoothing": float(standing.smoothing),
+        "smoothing": float(standing.scale.smoothing),
+        "dearest": float(standing.scale.dearest) if math.isfinite(standing.scale.dearest) else None,
         "sharpness": float(standing.sharpness),
         "may_be_chance": bool(standing.may_be_chance),
         "beliefs": _about_beliefs(standing.beliefs),
@@ -44,7 +46,7 @@ def read_standing(path: Path) -> Standing:
     return Standing(
         _knowledge(arrays),
         about["n_tokens"],
-        about["smoothing"],
+        Scale(about["smoothing"], math.inf if about["dearest"] is None else about["dearest"]),
         (arrays["weights.source"], arrays["weights.target"]),
         stored.matrix("similarity"),
         about["sharpness"],

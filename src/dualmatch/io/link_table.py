@@ -40,7 +40,7 @@ def link_table(alignment: Alignment, reasons: Sequence[str] | None = None) -> pl
             "target": pl.Series([*partners, *[None] * len(none.row)], dtype=pl.String),
             "confidence": np.concatenate([alignment.confidence, none.confidence]),
             "method": methods + [alignment.method] * len(none.row),
-            "runners_up": pl.Series(_runners_up(alignment, rows), dtype=RUNNERS_UP),
+            "runners_up": _runners_up(alignment, rows),
         }
     )
     if reasons is not None:
@@ -57,14 +57,20 @@ def check_links(table: pl.DataFrame, path: Path) -> None:
         )
 
 
-def _runners_up(alignment: Alignment, rows: NDArray[np.integer]) -> list[list[dict[str, object]]]:
-    """Best first."""
+def _runners_up(alignment: Alignment, rows: NDArray[np.integer]) -> pl.Series:
+    """A list for each row, best first; by columns, since a million lists of objects take minutes."""
     names, listed = alignment.target.entities, alignment.runners_up
-    return [
-        [
-            {"target": names[t], "probability": round(p, DECIMALS)}
-            for t, p in zip(targets, probabilities, strict=True)
-            if t >= 0
-        ]
-        for targets, probabilities in zip(listed.target[rows].tolist(), listed.probability[rows].tolist(), strict=True)
-    ]
+    targets, probabilities = listed.target[rows], listed.probability[rows]
+    row, place = np.nonzero(targets >= 0)
+    each = pl.DataFrame(
+        {
+            "row": row,
+            "target": pl.Series([names[t] for t in targets[row, place].tolist()], dtype=pl.String),
+            "probability": [round(p, DECIMALS) for p in probabilities[row, place].tolist()],
+        },
+        schema_overrides={"probability": pl.Float64},
+    )
+    lists = each.group_by("row", maintain_order=True).agg(pl.struct("target", "probability").alias("listed"))
+    whole = pl.DataFrame({"row": np.arange(len(rows))}).join(lists, on="row", how="left", maintain_order="left")
+    nothing = pl.lit(pl.Series([[]], dtype=RUNNERS_UP))
+    return whole.select(pl.coalesce(pl.col("listed").cast(RUNNERS_UP), nothing).alias("runners_up"))["runners_up"]

@@ -19,6 +19,7 @@ from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.decisions import is_decisions, read_decisions
 from dualmatch.io.folder import BenchmarkFolder, Pairs, read_folder, read_forbidden_pairs, read_pairs_by_name
 from dualmatch.io.intake import ReadOptions
+from dualmatch.io.kept_graphs import KEPT_GRAPHS, keeps_graphs, read_kept_graphs
 from dualmatch.io.openea import is_openea, read_openea
 from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.io.read import Reading, literals_of, read, read_labels
@@ -108,7 +109,7 @@ class Recipe:
     Parameters
     ----------
     paths:
-        One folder of two graphs (a benchmark's or OpenEA's), or the source and the target.
+        One folder of two graphs (a benchmark's, OpenEA's or a run's), or the source and the target.
     options:
         How to read the source and the target.
     source, target:
@@ -124,6 +125,8 @@ class Recipe:
     def files(self) -> tuple[Path, ...]:
         """What is read or would be if it were there, in the order it was given; standard input is not among them."""
         labels = tuple(options.labels for options in self.options if options.labels is not None)
+        if self.is_folder and keeps_graphs(self.paths[0]):
+            return self.paths[0] / KEPT_GRAPHS, *labels
         if self.is_folder:
             names = OPENEA_FILES if is_openea(self.paths[0]) else FOLDER_FILES
             return (*(self.paths[0] / name for name in names), *labels)
@@ -241,6 +244,13 @@ def _check_labels(sides: Sides, options: tuple[ReadOptions, ReadOptions]) -> Non
 def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> Sides:
     if os.path.isfile(path) or path == STANDARD_INPUT:
         raise InputError(f"{path}: is one file; give two, SOURCE and TARGET, or a folder that holds two graphs")
+    if keeps_graphs(path):
+        kept = read_kept_graphs(path)
+        first, second = (
+            Reading(graph, literals, Rejections(each.on_error), ())
+            for graph, literals, each in zip(kept[:2], kept.literals or (None, None), options, strict=True)
+        )
+        return Sides((first, second))
     if is_openea(path):
         return Sides((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
     _check_layout(path)

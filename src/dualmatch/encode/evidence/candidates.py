@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.encode.evidence.sides import Ids
 from dualmatch.encode.evidence.tokens import Among, Tokens
 from dualmatch.engine import Engine, InProcess
 
@@ -33,15 +33,18 @@ class Scored(NamedTuple):
         |x|² + λ of each entity: how much is known of it. Similarity divides by its root.
     among: Among | None
         The entities that the rows stand for; None for all.
+    dearest: float
+        Tokens that cost this much or more were left out.
     """
 
     source: sp.csr_matrix
     target: sp.csr_matrix
     known: tuple[Vector, Vector]
     among: Among | None = None
+    dearest: float = math.inf
 
 
-def scored_tokens(tokens: Tokens, products_per_entity: float | None = None) -> Scored:
+def scored_tokens(tokens: Tokens, products_per_entity: float | None = None, dearest: float | None = None) -> Scored:
     """Rows divided by √(|x|² + λ), λ being what one fact weighs.
 
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
@@ -53,18 +56,22 @@ def scored_tokens(tokens: Tokens, products_per_entity: float | None = None) -> S
         Cost limit: tokens are used from the rarest on while the multiplications stay within this number times the
         number of entities. It bounds the time at any size; what it leaves out are hubs that say next to nothing. By
         default 5,000, and less in large graphs, where more tokens are rare: there the whole grows with the root.
+    dearest:
+        In the place of a limit: the limit that all entities' tokens had, for those of some.
     """
     n_entities = tokens.source.shape[0] + tokens.target.shape[0]
     if products_per_entity is None:
         products_per_entity = PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5)
-    affordable = _affordable(tokens.cost, products_per_entity * n_entities)
+    if dearest is None:
+        dearest = _dearest(tokens.cost, products_per_entity * n_entities)
     known = weight_of(tokens.source, tokens.smoothing), weight_of(tokens.target, tokens.smoothing)
     source, target = (
         smoothed(matrix, weight) for matrix, weight in zip((tokens.source, tokens.target), known, strict=True)
     )
-    if len(affordable) < len(tokens.cost):
+    if np.isfinite(dearest):
+        affordable = tokens.cost < dearest
         source, target = (_only_columns(matrix, affordable) for matrix in (source, target))
-    return Scored(source, target, known, tokens.among)
+    return Scored(source, target, known, tokens.among, dearest)
 
 
 def find_candidates(
@@ -111,22 +118,18 @@ def _best_of_rows(
     return sp_matmul_topn(part, columns, top_n=n_best, threshold=0.0, n_threads=n_threads)
 
 
-def _only_columns(matrix: sp.csr_matrix, columns: Ids) -> sp.csr_matrix:
+def _only_columns(matrix: sp.csr_matrix, kept: NDArray[np.bool_]) -> sp.csr_matrix:
     """The matrix with nothing outside some columns, their numbers kept."""
-    kept = np.zeros(matrix.shape[1], dtype=bool)
-    kept[columns] = True
     inside = kept[matrix.indices]
     indptr = np.concatenate([[0], np.cumsum(inside)])[matrix.indptr].astype(matrix.indptr.dtype)
     return sp.csr_matrix((matrix.data[inside], matrix.indices[inside], indptr), shape=matrix.shape)
 
 
-def _affordable(cost: Vector, budget: float) -> Ids:
-    """Columns to use: all up to a cost that keeps the sum within the budget; equal tokens share their fate."""
+def _dearest(cost: Vector, budget: float) -> float:
+    """The cost from which on tokens are left out to keep the sum within the budget; equal tokens share their fate."""
     ordered = np.sort(cost)
     within = np.searchsorted(np.cumsum(ordered), budget, side="right")
-    if within == len(cost):
-        return np.arange(len(cost))
-    return np.flatnonzero(cost < ordered[within])
+    return math.inf if within == len(cost) else float(ordered[within])
 
 
 def weight_of(matrix: sp.csr_matrix, smoothing: float) -> Vector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,21 @@ from dualmatch.encode.evidence.sides import ABSENT, FactSides, Ids, TimeKind
 Floats = NDArray[np.float64]
 Among = tuple[Ids, Ids]
 """Some source and some target entities, sorted."""
+
+
+class Scale(NamedTuple):
+    """What all entities' tokens tell together, and some entities' do not.
+
+    Attributes
+    ----------
+    smoothing:
+        What one fact more weighs (`Tokens.smoothing`).
+    dearest:
+        Tokens that cost this much or more are hubs, and not searched by.
+    """
+
+    smoothing: float
+    dearest: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +109,14 @@ class _Family:
     def at(self, among: Among) -> _Family:
         """Some entities' rows; tokens that none of them has go."""
         counts = [matrix[rows] for matrix, rows in zip(self.counts, among, strict=True)]
-        had = [np.bincount(matrix.indices, minlength=len(self.keys)) for matrix in counts]
-        used = np.flatnonzero(had[0] + had[1])
-        cost = had[0][used].astype(np.float64) * had[1][used]
-        return _Family((counts[0][:, used], counts[1][:, used]), self.weights[used], cost, self.keys[used])
+        used = np.unique(np.concatenate([matrix.indices for matrix in counts]))
+        kept = counts[0][:, used], counts[1][:, used]
+        return _Family(kept, self.weights[used], self.cost[used], self.keys[used])
 
 
 # A relation by itself says little, and all entities of a type have it.
 RELATION_FACTOR = 0.2
+_TABLE = 2**24  # keys below this are looked up in a table
 
 
 class TokenBuilder:
@@ -301,6 +317,12 @@ def _with_keys(occurrences: _Occurrences, keys: Ids) -> tuple[_Occurrences, Ids]
     """Occurrences of some sorted keys, and which key each has."""
     if not len(keys):
         return occurrences.at(keys), keys
+    if keys[-1] < _TABLE:  # most families: a table is several times as fast as a search
+        table = np.full(keys[-1] + 2, ABSENT, dtype=np.int32)
+        table[keys] = np.arange(len(keys), dtype=np.int32)
+        found = table[np.minimum(occurrences.key, keys[-1] + 1)]
+        rows = np.flatnonzero(found != ABSENT)
+        return occurrences.at(rows), found[rows].astype(np.int64)
     place = np.searchsorted(keys, occurrences.key).clip(max=len(keys) - 1)
     rows = np.flatnonzero(keys[place] == occurrences.key)
     return occurrences.at(rows), place[rows]
