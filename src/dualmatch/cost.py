@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from dualmatch.config import EXPLAINED, TRAINED, Config
+from dualmatch.encode.evidence.sides import time_kinds
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
@@ -29,15 +30,19 @@ class Estimate:
 
 
 # (units, bytes) at the cheapest and the dearest of the graphs measured: YAGO-WIKI20K, DICEWS-R and simulated worlds.
+# What evidence takes is calculated (`_evidence_bytes`).
 _PER_CELL: Final = {
     "temporal": ((1e-7, 5e-7), (6.0, 45.0)),
     "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0)),
     "fused": ((1e-6, 2.5e-6), (20.0, 55.0)),
 }
-_PER_FACT: Final = {"evidence": ((2e-5, 6e-5), (600.0, 2000.0))}
+_PER_FACT: Final = {"evidence": (2e-5, 6e-5)}
 _BASE_BYTES: Final = 2.5e8
-# Bytes a fact that method evidence takes, below what any measured run took: 690 on DICEWS-R, 1,500 on YAGO-WIKI20K.
-_EVIDENCE_PER_FACT: Final = 500.0
+# Method evidence, fitted to measured peaks (docs/planning.md): bytes of an entity's token, of which a side of a fact
+# has one in each family; and of an entity, for its candidates. Other graphs may take this much more or less.
+_PER_TOKEN: Final = 18.0
+_PER_ENTITY: Final = 4000.0
+_ESTIMATE_WITHIN: Final = 1.5
 _DEPTH: Final = 2
 
 
@@ -50,10 +55,12 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
         Seconds of the machine's own unit; measured, in a fraction of a second, where None.
     """
     unit = quick_unit_seconds() if unit is None else unit
-    if config.method in _PER_FACT:
-        size, (units, size_bytes) = source.n_facts + target.n_facts, _PER_FACT[config.method]
-    else:
-        size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
+    if config.method == "evidence":
+        size, units = source.n_facts + target.n_facts, _PER_FACT["evidence"]
+        expected = _evidence_bytes(source, target)
+        low, high = ((_BASE_BYTES + expected) / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
+        return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
+    size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
     least = least_bytes(source, target, config)
     # What grows with the entities is computed in blocks above the limit: it takes longer, not more.
     most = max(config.memory_limit, least)
@@ -65,12 +72,24 @@ def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) ->
     """What a run takes, besides the program itself, however small its blocks are: never more than it really takes."""
     least = 0.0
     if config.method in EXPLAINED:
-        least = _EVIDENCE_PER_FACT * (source.n_facts + target.n_facts)
+        least = _evidence_bytes(source, target) / _ESTIMATE_WITHIN
     else:
         least = _temporal_bytes(source) + _temporal_bytes(target)
     if config.method in TRAINED:
         least = max(least, _training_bytes(source.n_entities + target.n_entities, config))
     return least
+
+
+def _evidence_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
+    """What the rounds of evidence take at most at a time, besides the program and the graphs.
+
+    A side of a fact bears one token in each family: its times, with and without its relation and its neighbour, and
+    those two by themselves. Entities hold their candidates.
+    """
+    n_sides = 2 * (source.n_facts + target.n_facts)
+    kinds = time_kinds(source, target)
+    n_families = 2 * len(kinds) + 3 + sum(kind.moment != "interval" for kind in kinds)
+    return _PER_TOKEN * n_sides * n_families + _PER_ENTITY * (source.n_entities + target.n_entities)
 
 
 def _temporal_bytes(graph: TemporalGraph) -> float:
@@ -113,9 +132,17 @@ def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config) -
     facts, enough = source.n_facts + target.n_facts, math.ceil(least / _GB * 10) / 10
     raise InputError(
         f"a run of method {config.method} on {facts:,} facts takes at least about {least / _GB:.1f} GB, and the memory "
-        f"limit is {config.memory_limit / _GB:.1f} GB; give it more (memory_limit, --memory-limit {enough:g}GB) or "
-        "align a part of the graphs"
+        f"limit is {config.memory_limit / _GB:.1f} GB; give it more (memory_limit, --memory-limit {enough:g}GB)"
+        f"{_what_fits(source, target, config)} or align a part of the graphs"
     )
+
+
+def _what_fits(source: TemporalGraph, target: TemporalGraph, config: Config) -> str:
+    """The method to offer in the place of one that is too large."""
+    needed = _evidence_bytes(source, target)
+    if config.method in EXPLAINED or needed > config.memory_limit:
+        return ","
+    return f", take --method evidence, which needs about {needed / _GB:.1f} GB,"
 
 
 def quick_unit_seconds() -> float:

@@ -20,6 +20,7 @@ VERBS = (
         "evaluate",
         "explain",
         "report",
+        "update",
         "review",
         "merge",
         "benchmark",

@@ -21,6 +21,7 @@ KEYS = {
     "inspect": {"graphs", "overlap", "estimates"} | READING,
     "align": {"method", "version", "links", "seeds", "without_match", "estimated_fdr", "seconds", "files"} | READING,
     "merge": {"facts", "entities", "shared_entities", "shared_facts", "files"} | READING,
+    "update": {"links", "changes", "why", "new_facts", "seconds", "files"},
     "evaluate": {"abstention", "calibration"},
     "explain": {
         "entity",
@@ -44,6 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(SAMPLE / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     main(["align", *SIDES, "-o", "links.tsv", "-q"])
+    main(["align", *SIDES, "--run", "old.run", "-q"])
     return tmp_path
 
 
@@ -51,6 +53,7 @@ CALLS = {
     "inspect": ["inspect", *SIDES],
     "align": ["align", *SIDES, "-o", "other.tsv"],
     "merge": ["merge", *SIDES, "--links", "links.tsv", "-o", "merged.tsv", "--entities", "ids.csv"],
+    "update": ["update", "old.run", "--source-facts", "club.csv", "--run", "new.run", "--force"],
     "evaluate": ["evaluate", "links.tsv", "--gold", "true_pairs.tsv"],
     "explain": ["explain", "links.tsv", "Anka Dorn"],
 }

@@ -26,6 +26,9 @@ _DIMENSIONS = 128
 # Context only orders what facts leave open, so it counts for little beside them.
 _CONTEXT_WEIGHT = 0.2
 _BLOCK = 65536
+# All pairs of open entities are compared up to so many, some 45,000 on either side: it is the one step that grows with
+# their product. Beyond, context orders the candidates that facts have found, and finds none of its own.
+_MOST_PAIRS = 2**31
 _PLACES = 4  # dimensions that a token is folded into
 # |x| ≤ 2¹¹ bounds every partial sum of a dot product by 2²², and float32 counts exactly up to 2²⁴.
 _UNIT = 2048.0
@@ -46,7 +49,10 @@ def with_context(
     fold = _fold(scored.source.shape[1])
     source = _vectors(sides[0], scored.source, fold, rows, engine)
     target = _vectors(sides[1], scored.target, fold, columns, engine)
-    context = _best(source, target, engine).maximum(_best(target, source, engine).T.tocsr())
+    if len(rows) * len(columns) <= _MOST_PAIRS:
+        context = _best(source, target, engine).maximum(_best(target, source, engine).T.tocsr())
+    else:
+        context = sp.csr_matrix((len(rows), len(columns)), dtype=np.float32)
     listed = similarity[rows][:, columns].tocoo()
     values = np.maximum(_cosine_of(source, target, listed), 0.0)
     entries = context.maximum(sp.csr_matrix((values, (listed.row, listed.col)), shape=context.shape)).tocoo()

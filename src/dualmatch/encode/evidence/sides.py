@@ -80,12 +80,10 @@ def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides,
     Where every dated fact of both graphs is a point in time, ends and intervals would say the same thing thrice
     and are left out.
     """
-    points = all(bool((graph.begin == graph.end).all()) for graph in (source, target))
-    opaque = source.opaque_times or target.opaque_times
-    precisions: tuple[Precision | None, ...] = (None,) if opaque else tuple(Precision)
+    points = _are_points(source, target)
     kinds: list[TimeKind] = []
     times: list[tuple[Ids, Ids]] = []
-    for precision in precisions:
+    for precision in _precisions(source, target):
         begin = _numbered(*(_at_precision(graph.begin, precision) for graph in (source, target)))
         moments: list[tuple[Moment, tuple[Ids, Ids]]] = [("begin", begin)]
         if not points:
@@ -98,6 +96,31 @@ def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides,
                 times.append(numbers)
     sides = [_sides(graph, [pair[side] for pair in times]) for side, graph in enumerate((source, target))]
     return sides[0], sides[1], tuple(kinds)
+
+
+def time_kinds(source: TemporalGraph, target: TemporalGraph) -> tuple[TimeKind, ...]:
+    """The time kinds two graphs share, without numbering their times."""
+    moments: tuple[Moment, ...] = ("begin",) if _are_points(source, target) else ("begin", "end", "interval")
+    return tuple(
+        TimeKind(moment, precision)
+        for precision in _precisions(source, target)
+        for moment in moments
+        if all(bool(_has_moment(graph, moment, precision).any()) for graph in (source, target))
+    )
+
+
+def _has_moment(graph: TemporalGraph, moment: Moment, precision: Precision | None) -> NDArray[np.bool_]:
+    begins, ends = (_at_precision(codes, precision) != ABSENT for codes in (graph.begin, graph.end))
+    known: NDArray[np.bool_] = begins if moment == "begin" else ends if moment == "end" else begins & ends
+    return known
+
+
+def _are_points(source: TemporalGraph, target: TemporalGraph) -> bool:
+    return all(bool((graph.begin == graph.end).all()) for graph in (source, target))
+
+
+def _precisions(source: TemporalGraph, target: TemporalGraph) -> tuple[Precision | None, ...]:
+    return (None,) if source.opaque_times or target.opaque_times else tuple(Precision)
 
 
 def _sides(graph: TemporalGraph, times: list[Ids]) -> FactSides:
