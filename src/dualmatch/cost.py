@@ -37,11 +37,11 @@ _PER_CELL: Final = {
     "fused": ((1e-6, 2.5e-6), (20.0, 55.0)),
 }
 _PER_FACT: Final = {"evidence": (2e-5, 6e-5)}
-_BASE_BYTES: Final = 2.5e8
+_BASE_BYTES: Final = 2.3e8
 # Method evidence, fitted to measured peaks (docs/planning.md): bytes of an entity's token, of which a side of a fact
 # has one in each family; and of an entity, for its candidates. Other graphs may take this much more or less.
-_PER_TOKEN: Final = 18.0
-_PER_ENTITY: Final = 4000.0
+_PER_TOKEN: Final = 23.0
+_PER_ENTITY: Final = 2500.0
 _ESTIMATE_WITHIN: Final = 1.5
 _DEPTH: Final = 2
 
@@ -57,8 +57,8 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
     unit = quick_unit_seconds() if unit is None else unit
     if config.method == "evidence":
         size, units = source.n_facts + target.n_facts, _PER_FACT["evidence"]
-        expected = _evidence_bytes(source, target)
-        low, high = ((_BASE_BYTES + expected) / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
+        expected = expected_bytes(source, target)
+        low, high = (expected / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
         return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
     size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
     least = least_bytes(source, target, config)
@@ -78,6 +78,11 @@ def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) ->
     if config.method in TRAINED:
         least = max(least, _training_bytes(source.n_entities + target.n_entities, config))
     return least
+
+
+def expected_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
+    """The peak of a run of method evidence, program and graphs included."""
+    return _BASE_BYTES + _evidence_bytes(source, target)
 
 
 def _evidence_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
