@@ -10,6 +10,7 @@ from dualmatch.graph.growing import Grown, grown
 from dualmatch.simulate import SimulatedPair, World, simulate
 from dualmatch.update import Known, update
 from dualmatch.update_changes import changes_since
+from parts_of_graphs import some_facts
 
 NOTHING = TemporalGraph.from_facts([])
 
@@ -17,22 +18,6 @@ NOTHING = TemporalGraph.from_facts([])
 @pytest.fixture(scope="module")
 def pair() -> SimulatedPair:
     return simulate(World(entities=400, mean_facts=8, common_share=0.6, unmatched_source=0.1, seed=6))
-
-
-def some_facts(graph: TemporalGraph, rows: np.ndarray) -> TemporalGraph:
-    """A graph of some facts, with the names that those need."""
-    entities, relations = graph.entities, graph.relations
-    names = np.unique(np.append(graph.head[rows], graph.tail[rows]))
-    kinds = np.unique(graph.relation[rows])
-    return TemporalGraph(
-        np.searchsorted(names, graph.head[rows]),
-        np.searchsorted(kinds, graph.relation[rows]),
-        np.searchsorted(names, graph.tail[rows]),
-        graph.begin[rows],
-        graph.end[rows],
-        tuple(entities[row] for row in names),
-        tuple(relations[row] for row in kinds),
-    )
 
 
 def earlier_and_later(graph: TemporalGraph, share: float) -> tuple[TemporalGraph, TemporalGraph]:
