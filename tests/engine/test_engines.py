@@ -1,10 +1,14 @@
 """Engines: wherever blocks are computed and however rows are cut, the same bytes."""
 
+import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +20,14 @@ from dualmatch import align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess
 from dualmatch.engine.exchange import store
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, OutputError
 from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.sides import Recipe
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 pytest.importorskip("distributed", reason="the extra [dask] is not installed")
-from dualmatch.engine.cluster import Cluster
+from dualmatch.engine.cluster import Cluster, check_workers, states_of
 
 WORLD = World(entities=250, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=3)
 
@@ -138,6 +142,65 @@ def test_an_error_in_a_block_is_told_as_it_is(cluster: Cluster) -> None:
         cluster.map(failing, [(1,)])
 
 
+def test_results_are_fetched_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("distributed.Future.result")  # all of them were gathered already
+    assert cluster.map(slow_sum, [(np.ones(3), 1.0), (np.ones(3), 2.0)]) == [3.0, 6.0]
+
+
+def test_files_of_the_same_name_elsewhere_are_not_taken_for_ours(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = tmp_path / "facts.tsv"
+    ours.write_text("ours")
+    assert cluster.sees([ours])
+    monkeypatch.setattr(cluster.client, "run", lambda *_: {"worker": [(4, 1)]})
+    assert not cluster.sees([ours])
+    assert states_of([tmp_path, tmp_path / "none"]) == [None, None]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_files_that_a_workers_user_may_not_read_are_not_seen(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("ours")
+    tmp_path.chmod(0o700)
+    code = f"import os; from pathlib import Path; from dualmatch.engine.cluster import states_of; os.setuid(65534); \
+print(states_of([Path({str(tmp_path / 'facts.tsv')!r})]))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "[None]\n"
+
+
+def test_a_full_exchange_folder_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("dualmatch.engine.cluster.store", full)
+    with pytest.raises(OutputError, match=r"No space left on device.*--exchange"), cluster.placed(sp.eye(3).tocsr()):
+        pass
+
+
+@dataclass
+class OtherWorkers:
+    """A cluster whose workers say this when they are asked for their version."""
+
+    version: str | Exception
+
+    def scheduler_info(self) -> dict[str, object]:
+        return {"workers": {"one": {}}}
+
+    def run(self, _: object) -> dict[str, str]:
+        if isinstance(self.version, Exception):
+            raise self.version
+        return {"one": self.version}
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [("0.0.1", "workers have dualmatch 0.0.1"), (ModuleNotFoundError("dualmatch"), "cannot run dualmatch")],
+)
+def test_workers_that_would_compute_something_else_are_refused(version: str | Exception, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        check_workers(OtherWorkers(version), "tcp://there:8786")  # type: ignore[arg-type]
+
+
 def test_the_local_cluster_is_for_this_run_alone(cluster: Cluster) -> None:
     """On loopback, and only for who has the keys of the run: other users of the machine can reach loopback too."""
     address = cluster.client.scheduler.address
@@ -203,6 +266,7 @@ def test_workers_read_the_files_they_see(cluster: Cluster, tmp_path: Path, caplo
         (["--engine", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "has its workers already"),
         (["--engine", "dask", "--exchange", "nowhere"], "no such folder"),
         (["--engine", "dask", "--method", "temporal"], "methods evidence and fused"),
+        (["--threads", "2", "--method", "temporal"], "--threads is for methods evidence and fused"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
