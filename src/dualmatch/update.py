@@ -28,6 +28,7 @@ from dualmatch.engine import Engine, InProcess
 from dualmatch.errors import InputError
 from dualmatch.evidence import STABLE_SHARE, Evidence, pair_codes
 from dualmatch.graph.growing import Grown
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.keeping import EvidenceKeeper, KeepsNothing, Outcome, Standing
 from dualmatch.rounds import Floats, Look, Looking
 from dualmatch.run import Run
@@ -164,13 +165,13 @@ def update(
     seeds, forbidden = now.seeds.astype(np.int32), Forbidden(now.forbidden)
     run = Run(source.graph, target.graph, seeds, config, stages, KeepsNothing(), None, forbidden, engine)
     with stages("evidence"):
-        evidence = gather_again(source, target, known, engine=engine, progress=stages.step, keeper=keeper)
+        evidence = gather_again(source.graph, target.graph, now, engine=engine, progress=stages.step, keeper=keeper)
     return run.of_evidence(evidence)
 
 
 def gather_again(
-    source: Grown,
-    target: Grown,
+    source: TemporalGraph,
+    target: TemporalGraph,
     known: Known,
     *,
     engine: Engine | None = None,
@@ -182,7 +183,7 @@ def gather_again(
     Parameters
     ----------
     known:
-        What the run knows, by the rows of the graphs as they were.
+        What the run knows, by the rows of the graphs as they are now.
     keeper:
         Told what the update came to, so that the next one can go on from there.
 
@@ -192,8 +193,7 @@ def gather_again(
         Like that of a whole run; rankings go by facts alone, without context.
     """
     engine = InProcess() if engine is None else engine
-    known = known.at(source, target)
-    left, right, kinds = fact_sides(source.graph, target.graph)
+    left, right, kinds = fact_sides(source, target)
     looking = Looking(left, right, kinds, known.seeds, engine, forbidden=Forbidden(known.forbidden))
     looking.may_be_chance, looking.model = False, known.beliefs.model
     plan = looking.balanced(known.similarity, known.sharpness)

@@ -28,6 +28,7 @@ MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 1
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 State = Literal["running", "finished"]
+Verb = Literal["align", "update"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ class Manifest:
     ----------
     inputs:
         SHA-256 of each input file by its whole path; None where there was none.
+    verb:
+        The command that began it. An update that was interrupted is begun anew: it has no stages to go on from.
     stages:
         The finished ones by name.
     results:
@@ -111,6 +114,7 @@ class Manifest:
 
     terms: Terms
     inputs: dict[str, str | None]
+    verb: Verb = "align"
     state: State = "running"
     stages: dict[str, Stage] = field(default_factory=dict)
     results: dict[str, Fingerprint] = field(default_factory=dict)
@@ -124,6 +128,13 @@ class Manifest:
 
     def finished(self, results: Mapping[str, Fingerprint]) -> Manifest:
         return replace(self, state="finished", results=dict(results))
+
+    @property
+    def way_on(self) -> str:
+        """How a run that was interrupted comes to its end, in words."""
+        if self.verb == "update":
+            return "give its call of dualmatch update again, with --force"
+        return "give its call of dualmatch align again, with --resume"
 
     @property
     def config(self) -> Config:

@@ -25,6 +25,7 @@ from dualmatch.errors import ConfigError, InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
 from dualmatch.io.atomic import newest, replacing
 from dualmatch.io.fingerprint import sha256_of
+from dualmatch.io.kept_graphs import KEPT_GRAPHS, keeps_graphs
 from dualmatch.io.links import method_of
 from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.io.sides import Recipe
@@ -130,7 +131,8 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
     path:
         The alignment file.
     folder:
-        The folder all input files lie in now, if they are no longer where they were.
+        The folder all input files lie in now, if they are no longer where they were. Graphs that a run keeps itself
+        are looked for beside its links without being told: the folder of a run may be moved.
 
     Raises
     ------
@@ -149,7 +151,7 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
     if sha256_of(path) != stored.about["alignment"]:
         _refuse_without_evidence(path)
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
-    place = _place_of(stored.recipe, None if folder is None else Path(folder))
+    place = _place_of(stored.recipe, _moved_run(stored, path) if folder is None else Path(folder))
     _check_inputs({place(Path(each)): sha256 for each, sha256 in stored.about["inputs"].items()}, companion)
     recipe = stored.recipe.moved(place)
     sides = recipe.read()
@@ -222,9 +224,21 @@ def _place_of(recipe: Recipe, folder: Path | None) -> Callable[[Path], Path]:
     def place(path: Path) -> Path:
         if folder is None or path == STANDARD_INPUT:
             return path
-        return folder if path in recipe.paths and recipe.is_folder else folder / path.name
+        if recipe.is_folder and path.is_relative_to(recipe.paths[0]):
+            return folder / path.relative_to(recipe.paths[0])
+        return folder / path.name
 
     return place
+
+
+def _moved_run(stored: _Stored, links: Path) -> Path | None:
+    """Where the folder of a run is now that keeps the graphs of these links; None where it was not moved."""
+    if not stored.recipe.is_folder or not keeps_graphs(links.parent):
+        return None
+    before = stored.recipe.paths[0] / KEPT_GRAPHS
+    sha256 = stored.about["inputs"].get(str(before))
+    is_moved = sha256 is not None and not before.exists() and sha256_of(links.parent / KEPT_GRAPHS) == sha256
+    return links.parent if is_moved else None
 
 
 def _check_inputs(hashes: Mapping[Path, str | None], companion: Path) -> None:
