@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -275,3 +276,46 @@ def test_options_that_do_not_go_together_are_refused(
     (tmp_path / "a.tsv").write_text("head\trelation\ttail\ttime\nAda\tmet\tCharles\t1833\n")
     arguments = ["align", str(tmp_path / "a.tsv"), str(tmp_path / "a.tsv"), "-o", str(tmp_path / "links.tsv")]
     assert words in " ".join(refused([*arguments, *options], capsys, tmp_path).split())
+
+
+def dying(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_block_that_kills_its_workers_ends_in_words(cluster: Cluster) -> None:
+    """As one does that needs more memory than there is."""
+    with pytest.raises(InputError, match="died of it, as when memory runs out"):
+        cluster.map(dying, [(1,)])
+
+
+def test_a_scheduler_that_dies_ends_in_words() -> None:
+    with started("scheduler", "--host", "127.0.0.1", "--port", "0") as scheduler:
+        assert scheduler.stderr is not None
+        address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
+        with (
+            started("worker", address, "--nthreads", "1"),
+            Cluster(scheduler=with_a_worker(address), connect_seconds=2) as engine,
+        ):
+            threading.Timer(0.3, scheduler.kill).start()
+            with pytest.raises(InputError, match="the cluster has gone away"):
+                engine.map(slow_sum, [(np.ones(3), 1.0)] * 1000)
+
+
+@contextmanager
+def started(part: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A part of a cluster as one is started by hand."""
+    call = [sys.executable, "-m", f"distributed.cli.dask_{part}", *options, "--no-dashboard"]
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def with_a_worker(address: str) -> str:
+    """The address, once a worker is there."""
+    from distributed import Client
+
+    with Client(address) as client:
+        client.wait_for_workers(1, timeout=20)
+    return address

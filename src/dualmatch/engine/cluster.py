@@ -134,10 +134,31 @@ class Cluster:
         return _Sent(operand, self._scattered(operand))
 
     def _scattered(self, operand: Any) -> Any:
-        return self.client.scatter(operand, broadcast=True, hash=False)
+        with self._end_in_words():
+            return self.client.scatter(operand, broadcast=True, hash=False)
 
     def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
-        calls = list(items)
+        with self._end_in_words():
+            return self._mapped(function, list(items))
+
+    @contextmanager
+    def _end_in_words(self) -> Iterator[None]:
+        """Say what ended the run where it was the cluster, and no block."""
+        try:
+            yield
+        except Exception as error:
+            if self.client.status != "running":
+                raise InputError(
+                    f"the cluster has gone away ({error}); start it again (a run with --run goes on with --resume)"
+                ) from error
+            if type(error).__name__ == "KilledWorker":
+                raise InputError(
+                    "every worker that took up one of the blocks died of it, as when memory runs out; give workers "
+                    "more memory, or start fewer of them on a machine (a run with --run goes on with --resume)"
+                ) from error
+            raise
+
+    def _mapped(self, function: Callable[..., T], calls: list[tuple[Any, ...]]) -> list[T]:
         for attempt in range(_ATTEMPTS):
             arguments = [[each.future if isinstance(each, _Sent) else each for each in call] for call in calls]
             futures = [self.client.submit(_computed, function, *each, pure=False) for each in arguments]
@@ -147,7 +168,7 @@ class Cluster:
             try:
                 return [future.result() for future in futures]  # the first error, in the order of the blocks
             except Exception as error:
-                if attempt + 1 == _ATTEMPTS or not _lost(error):
+                if attempt + 1 == _ATTEMPTS or not _lost(error) or self.client.status != "running":
                     raise
                 logger.warning("operands were lost with their worker: the step begins anew (%s)", error)
                 for sent in {id(each): each for call in calls for each in call if isinstance(each, _Sent)}.values():
