@@ -165,7 +165,15 @@ def update(
     seeds, forbidden = now.seeds.astype(np.int32), Forbidden(now.forbidden)
     run = Run(source.graph, target.graph, seeds, config, stages, KeepsNothing(), None, forbidden, engine)
     with stages("evidence"):
-        evidence = gather_again(source.graph, target.graph, now, engine=engine, progress=stages.step, keeper=keeper)
+        evidence = gather_again(
+            source.graph,
+            target.graph,
+            now,
+            many_to_one=config.many_to_one,
+            engine=engine,
+            progress=stages.step,
+            keeper=keeper,
+        )
     return run.of_evidence(evidence)
 
 
@@ -174,6 +182,7 @@ def gather_again(
     target: TemporalGraph,
     known: Known,
     *,
+    many_to_one: bool = False,
     engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
     keeper: EvidenceKeeper | None = None,
@@ -184,6 +193,8 @@ def gather_again(
     ----------
     known:
         What the run knows, by the rows of the graphs as they are now.
+    many_to_one:
+        Whether a target that stands in a sure pair may be another's partner, too.
     keeper:
         Told what the update came to, so that the next one can go on from there.
 
@@ -195,7 +206,7 @@ def gather_again(
     engine = InProcess() if engine is None else engine
     left, right, kinds = fact_sides(source, target)
     looking = Looking(left, right, kinds, known.seeds, engine, forbidden=Forbidden(known.forbidden))
-    looking.may_be_chance, looking.model = False, known.beliefs.model
+    looking.may_be_chance, looking.model, looking.columns_close = False, known.beliefs.model, not many_to_one
     plan = looking.balanced(known.similarity, known.sharpness)
     look = Look(None, 0, known.scale, known.weights, known.similarity, plan, known.beliefs)
     log = []
