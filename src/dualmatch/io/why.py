@@ -20,10 +20,10 @@ from scipy import sparse as sp
 from dualmatch.alignment import Alignment
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.forbidding import Forbidden
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
 from dualmatch.io.atomic import newest, replacing
+from dualmatch.io.evidence_files import knowledge_as_arrays, knowledge_of
 from dualmatch.io.fingerprint import sha256_of
 from dualmatch.io.kept_graphs import KEPT_GRAPHS, keeps_graphs
 from dualmatch.io.links import method_of
@@ -69,7 +69,6 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
         Where the graphs came from, and `input_hashes` of it taken when they were read.
     """
     grounds = grounds_of(alignment)
-    known = grounds.knowledge
     about = {
         "format": _FORMAT,
         "version": alignment.version,
@@ -89,14 +88,7 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
     }
     if len(grounds.forbidden):
         arrays["forbidden"] = grounds.forbidden.pairs
-    if known is not None:
-        arrays |= {
-            "known.source": known.pairs.source,
-            "known.target": known.pairs.target,
-            "known.weight": known.pairs.weight,
-            "known.source_class": known.source_class,
-            "known.target_class": known.target_class,
-        }
+    arrays |= knowledge_as_arrays(grounds.knowledge)
     text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     with replacing(companion_of(path)) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, about=text, **arrays)
@@ -164,7 +156,7 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
         grounds = Grounds(
             sides.source,
             sides.target,
-            _knowledge(arrays),
+            knowledge_of(arrays),
             candidates,
             arrays["pairs"],
             arrays["confidence"],
@@ -209,13 +201,6 @@ def _read(companion: Path) -> _Stored:
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _unreadable(companion, error) from error
     return _Stored(about, recipe, arrays)
-
-
-def _knowledge(arrays: Mapping[str, Any]) -> Knowledge | None:
-    if "known.source" not in arrays:
-        return None
-    pairs = SoftPairs(*(arrays[f"known.{part}"] for part in ("source", "target", "weight")))
-    return Knowledge(pairs, arrays["known.source_class"], arrays["known.target_class"])
 
 
 def _place_of(recipe: Recipe, folder: Path | None) -> Callable[[Path], Path]:
