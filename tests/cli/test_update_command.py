@@ -55,6 +55,7 @@ def test_a_run_is_updated_into_a_run(place: Path, tmp_path: Path) -> None:
     called("update", place / "old.run", *facts, "--run", new, "--json", tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text())
     assert [each["facts"] for each in said["new_facts"]] == [80, 80]
+    assert (new / "links.tsv.config.toml").read_text() == (place / "old.run" / "links.tsv.config.toml").read_text()
     changes = pl.read_csv(new / "changes.tsv", separator="\t", infer_schema=False)
     assert changes.height == sum(said["changes"].values())
     assert set(changes["why"]) == set(said["why"])

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Self
 from pydantic import TypeAdapter, ValidationError
 
 from dualmatch.config import Config
+from dualmatch.engine.in_process import usable_cores
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.io.atomic import write_text
 from dualmatch.io.fingerprint import Fingerprint
@@ -138,7 +139,10 @@ class Manifest:
 
     @property
     def config(self) -> Config:
-        return Config.checked(**self.terms.config)
+        options = dict(self.terms.config)
+        if options["method"] == "evidence":
+            options.pop("memory_limit", None)  # of the machine it ran on; no byte depends on it
+        return Config.checked(**options)
 
     @property
     def recipe(self) -> Recipe:
@@ -197,7 +201,7 @@ def seen_from(folder: Path, path: Path) -> str:
 
 
 def _threads() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     told = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
     return ", ".join([f"{cores} core{'s' * (cores != 1)}", *told])
 
