@@ -4,7 +4,7 @@
 
 FOLDER is a benchmark folder of dated facts. Each call is a process of its own, called as a user would: `align --run`
 on the earlier facts, `update` with the later ones, and `align --run` on all. Agreement counts the pairs of confidence
-0.5 and above. Seconds are the calls' own (reading to the last result written), next to those of the processor.
+0.5 and above. Seconds are the calls' own (reading to the result, before it is written), next to those of the processor.
 """
 
 import argparse

@@ -1,5 +1,7 @@
 """What a run would take: calculated before it begins."""
 
+from typing import Literal
+
 import pytest
 
 from dualmatch import TemporalGraph
@@ -37,9 +39,12 @@ def test_evidence_takes_more_with_more_facts_and_more_kinds_of_time() -> None:
     assert high / low == pytest.approx(1.5**2)
 
 
-def test_a_method_that_is_too_large_is_refused_and_one_that_fits_is_offered() -> None:
+@pytest.mark.parametrize("method", ["dualmatch", "fused"])
+def test_a_method_that_is_too_large_is_refused_and_one_that_fits_is_offered(
+    method: Literal["dualmatch", "fused"],
+) -> None:
     pair = simulate(World(entities=3000, mean_facts=6, seed=1))
     limit = 2**27
     with pytest.raises(InputError, match=r"take --method evidence, which needs about 0\.\d GB, or align a part"):
-        check_memory(pair.source, pair.target, Config(method="dualmatch", memory_limit=limit))
+        check_memory(pair.source, pair.target, Config(method=method, memory_limit=limit))
     check_memory(pair.source, pair.target, Config(method="evidence", memory_limit=limit))

@@ -31,10 +31,10 @@ def test_least_confidence() -> None:
     hard = simulate(NOISY.model_copy(update={"common_share": 0.15}))
     plain, low, high = (
         align(hard.source, hard.target, method="evidence", **options)
-        for options in ({}, {"min_confidence": 0.1}, {"min_confidence": 0.9})
+        for options in ({}, {"min_confidence": 0.01}, {"min_confidence": 0.9})
     )
     assert plain.confidence.min() > 0.5
-    assert low.confidence[low.confidence <= 0.5].min() >= 0.1
+    assert low.confidence[low.confidence <= 0.5].min() >= 0.01
     assert high.confidence.min() >= 0.9
     assert len(low.pairs) > len(plain.pairs) > len(high.pairs) > 0
     everything = align(hard.source, hard.target, method="evidence", min_confidence=0.0)

@@ -1,5 +1,7 @@
 """Update: new facts bring what a whole run would bring, confident pairs stay, and every change has a reason."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from dualmatch.graph.growing import Grown, grown
 from dualmatch.simulate import SimulatedPair, World, simulate
 from dualmatch.update import Known, update
 from dualmatch.update_changes import changes_since
+from parts_of_graphs import some_facts
 
 NOTHING = TemporalGraph.from_facts([])
 
@@ -17,22 +20,6 @@ NOTHING = TemporalGraph.from_facts([])
 @pytest.fixture(scope="module")
 def pair() -> SimulatedPair:
     return simulate(World(entities=400, mean_facts=8, common_share=0.6, unmatched_source=0.1, seed=6))
-
-
-def some_facts(graph: TemporalGraph, rows: np.ndarray) -> TemporalGraph:
-    """A graph of some facts, with the names that those need."""
-    entities, relations = graph.entities, graph.relations
-    names = np.unique(np.append(graph.head[rows], graph.tail[rows]))
-    kinds = np.unique(graph.relation[rows])
-    return TemporalGraph(
-        np.searchsorted(names, graph.head[rows]),
-        np.searchsorted(kinds, graph.relation[rows]),
-        np.searchsorted(names, graph.tail[rows]),
-        graph.begin[rows],
-        graph.end[rows],
-        tuple(entities[row] for row in names),
-        tuple(relations[row] for row in kinds),
-    )
 
 
 def earlier_and_later(graph: TemporalGraph, share: float) -> tuple[TemporalGraph, TemporalGraph]:
@@ -125,6 +112,19 @@ def test_seeds_and_forbidden_pairs_are_those_of_the_run(pair: SimulatedPair) -> 
     assert found.get(names[1][0]) != names[1][1]
     assert names[2][0] not in found
     assert after.is_seed.sum() == 1
+
+
+def test_a_target_that_is_taken_is_there_for_others_where_many_may_share_it() -> None:
+    pair = simulate(World(entities=200, mean_facts=8, common_share=0.8, seed=6))
+    before = align(pair.source, pair.target, many_to_one=True)
+    degree = np.bincount(np.append(pair.source.head, pair.source.tail))
+    known = {name: target for name, target, confidence in before.links() if confidence > 0.99}
+    name = max(known, key=lambda each: degree[pair.source.entity_rows[each]])
+    row = pair.source.entity_rows[name]
+    about = some_facts(pair.source, np.flatnonzero((pair.source.head == row) | (pair.source.tail == row)))
+    again = replace(about, entities=tuple("again" if each == name else each for each in about.entities))
+    after = links(update(Known.of(before), grown(pair.source, again), grown(pair.target, NOTHING), before.config))
+    assert after[name] == after["again"] == known[name]
 
 
 def test_only_method_evidence_can_be_updated(pair: SimulatedPair) -> None:

@@ -145,7 +145,7 @@ def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config) -
 def _what_fits(source: TemporalGraph, target: TemporalGraph, config: Config) -> str:
     """The method to offer in the place of one that is too large."""
     needed = _evidence_bytes(source, target)
-    if config.method in EXPLAINED or needed > config.memory_limit:
+    if config.method == "evidence" or needed > config.memory_limit:
         return ","
     return f", take --method evidence, which needs about {needed / _GB:.1f} GB,"
 

@@ -100,6 +100,7 @@ class Looking:
         self.builder = TokenBuilder(left, right, kinds)
         self.scored: Scored | None = None  # of the last round
         self.model: Learnt | None = None  # what tells true pairs, where it was learnt before
+        self.columns_close = True  # whether the target of a closed pair is looked at no more, either
         self.may_be_chance = not len(given)  # until a round finds that most pairs are more than decoys reach
 
     def first(self) -> Look:
@@ -113,7 +114,7 @@ class Looking:
 
     def _look(self, knowledge: Knowledge | None, before: Look | None) -> Look:
         self.scored = None  # before the next ones take as much memory again
-        among = None if before is None else _open(before.beliefs)
+        among = None if before is None else _open(before.beliefs, self.columns_close)
         smoothing, dearest = (None, None) if before is None else before.scale
         tokens = self.builder.build(knowledge, among, smoothing)
         self.scored = scored = scored_tokens(tokens, dearest=dearest)
@@ -180,13 +181,13 @@ class Looking:
         return sparse_sinkhorn(sp.csr_array(similarity), sharpness, UNTIL_LITTLE_MOVES, self.background, self.engine)
 
 
-def _open(beliefs: Beliefs) -> tuple[Ids, Ids]:
-    """Rows and columns in no closed pair."""
+def _open(beliefs: Beliefs, columns_close: bool = True) -> tuple[Ids, Ids]:
+    """Rows and columns in no closed pair; all columns where those stay open."""
     closed = beliefs.pairs[beliefs.confidence > CLOSED]
     rows, columns = (
         np.setdiff1d(np.arange(size), closed[:, side]) for side, size in enumerate(beliefs.probability.shape)
     )
-    return rows, columns
+    return rows, columns if columns_close else np.arange(beliefs.probability.shape[1])
 
 
 def _placed(values: Floats, some: Floats, places: Ids) -> Floats:

@@ -28,6 +28,7 @@ from dualmatch.engine import Engine, InProcess
 from dualmatch.errors import InputError
 from dualmatch.evidence import STABLE_SHARE, Evidence, pair_codes
 from dualmatch.graph.growing import Grown
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.keeping import EvidenceKeeper, KeepsNothing, Outcome, Standing
 from dualmatch.rounds import Floats, Look, Looking
 from dualmatch.run import Run
@@ -164,15 +165,24 @@ def update(
     seeds, forbidden = now.seeds.astype(np.int32), Forbidden(now.forbidden)
     run = Run(source.graph, target.graph, seeds, config, stages, KeepsNothing(), None, forbidden, engine)
     with stages("evidence"):
-        evidence = gather_again(source, target, known, engine=engine, progress=stages.step, keeper=keeper)
+        evidence = gather_again(
+            source.graph,
+            target.graph,
+            now,
+            many_to_one=config.many_to_one,
+            engine=engine,
+            progress=stages.step,
+            keeper=keeper,
+        )
     return run.of_evidence(evidence)
 
 
 def gather_again(
-    source: Grown,
-    target: Grown,
+    source: TemporalGraph,
+    target: TemporalGraph,
     known: Known,
     *,
+    many_to_one: bool = False,
     engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
     keeper: EvidenceKeeper | None = None,
@@ -182,7 +192,9 @@ def gather_again(
     Parameters
     ----------
     known:
-        What the run knows, by the rows of the graphs as they were.
+        What the run knows, by the rows of the graphs as they are now.
+    many_to_one:
+        Whether a target that stands in a sure pair may be another's partner, too.
     keeper:
         Told what the update came to, so that the next one can go on from there.
 
@@ -192,10 +204,9 @@ def gather_again(
         Like that of a whole run; rankings go by facts alone, without context.
     """
     engine = InProcess() if engine is None else engine
-    known = known.at(source, target)
-    left, right, kinds = fact_sides(source.graph, target.graph)
+    left, right, kinds = fact_sides(source, target)
     looking = Looking(left, right, kinds, known.seeds, engine, forbidden=Forbidden(known.forbidden))
-    looking.may_be_chance, looking.model = False, known.beliefs.model
+    looking.may_be_chance, looking.model, looking.columns_close = False, known.beliefs.model, not many_to_one
     plan = looking.balanced(known.similarity, known.sharpness)
     look = Look(None, 0, known.scale, known.weights, known.similarity, plan, known.beliefs)
     log = []

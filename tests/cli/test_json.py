@@ -21,7 +21,7 @@ KEYS = {
     "inspect": {"graphs", "overlap", "estimates"} | READING,
     "align": {"method", "version", "links", "seeds", "without_match", "estimated_fdr", "seconds", "files"} | READING,
     "merge": {"facts", "entities", "shared_entities", "shared_facts", "files"} | READING,
-    "update": {"links", "changes", "why", "new_facts", "seconds", "files"},
+    "update": {"links", "changes", "why", "new_facts", "seconds", "files", "notes", "rejected"},
     "evaluate": {"abstention", "calibration"},
     "explain": {
         "entity",

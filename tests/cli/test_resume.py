@@ -174,10 +174,16 @@ def test_with_labels_seeds_forbidden_pairs_and_reasons(
     ],
 )
 def test_other_methods(
-    small_world: Path, tmp_path: Path, dying: Callable[[list[str]], int], method: str, stages: list[str]
+    small_world: Path,
+    tmp_path: Path,
+    dying: Callable[[list[str]], int],
+    method: str,
+    stages: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if method != "temporal":
         pytest.importorskip("torch")
+    monkeypatch.setattr("dualmatch.cli.align.prepare_process", lambda _config: None)  # for all tests after this one
     run = tmp_path / "run"
     options = ["--method", method, "--epochs", "2", "--dimension", "4", "--alphas", "0,1", "--wl-iterations", "2"]
     expected = without_kill(small_world, run, *options)

@@ -1,6 +1,9 @@
 """`dualmatch update` as its user calls it."""
 
+import io
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -16,9 +19,12 @@ def called(*words: object) -> None:
     main([*map(str, words), "-q"])
 
 
+def table_of(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
+
+
 def pairs_of(run: Path) -> list[tuple[str, str]]:
-    table = pl.read_csv(run / "links.tsv", separator="\t", infer_schema=False, quote_char=None)
-    return list(table.select("source", "target").iter_rows())
+    return list(table_of(run / "links.tsv").select("source", "target").iter_rows())
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +55,7 @@ def test_a_run_is_updated_into_a_run(place: Path, tmp_path: Path) -> None:
     called("update", place / "old.run", *facts, "--run", new, "--json", tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text())
     assert [each["facts"] for each in said["new_facts"]] == [80, 80]
+    assert (new / "links.tsv.config.toml").read_text() == (place / "old.run" / "links.tsv.config.toml").read_text()
     changes = pl.read_csv(new / "changes.tsv", separator="\t", infer_schema=False)
     assert changes.height == sum(said["changes"].values())
     assert set(changes["why"]) == set(said["why"])
@@ -89,3 +96,145 @@ def test_runs_of_other_kinds_are_refused(place: Path, tmp_path: Path, capsys: py
     said = refused(["update", str(tmp_path / "temporal.run"), *facts], capsys, tmp_path)
     assert "this run is of temporal" in said
     assert "looked at labels" in refused(["update", str(tmp_path / "labels.run"), *facts], capsys, tmp_path)
+
+
+def names_in(*files: Path) -> set[str]:
+    return {name for path in files for column in ("head", "tail") for name in table_of(path)[column]}
+
+
+def renamed(old: Path, new: Path, columns: dict[str, str]) -> Path:
+    table_of(old).rename(columns).write_csv(new, separator="\t")
+    return new
+
+
+def test_files_are_read_as_the_first_run_read_them(place: Path, tmp_path: Path) -> None:
+    """However many updates lie between."""
+    names = {"head": "who", "relation": "what", "tail": "whom", "begin": "from", "end": "until"}
+    old, new, target = (
+        renamed(place / name, tmp_path / name, names) for name in ("s-old.tsv", "s-new.tsv", "t-old.tsv")
+    )
+    columns = ",".join(f"{role}={name}" for role, name in names.items())
+    called("align", old, target, "--columns", columns, "--run", tmp_path / "one")
+    called("update", tmp_path / "one", "--source-facts", new, "--run", tmp_path / "two")
+    called("update", tmp_path / "two", "--source-facts", new, "--run", tmp_path / "three")
+    assert pairs_of(tmp_path / "three") == pairs_of(tmp_path / "two")
+
+
+def test_lines_left_out_of_either_side_are_kept(place: Path, tmp_path: Path) -> None:
+    for side in "st":
+        (tmp_path / f"{side}.tsv").write_text(
+            f"head\trelation\ttail\ttime\n{side}-A\tmet\t{side}-B\tyesterday\n{side}-A\tmet\t{side}-B\t1833\n"
+        )
+    facts = "--source-facts", tmp_path / "s.tsv", "--target-facts", tmp_path / "t.tsv", "--on-error", "skip"
+    called("update", place / "old.run", *facts, "--run", tmp_path / "new", "--json", tmp_path / "said.json")
+    _, *rejected = (tmp_path / "new" / "links.tsv.rejected.tsv").read_text().splitlines()
+    assert [Path(line.split("\t")[0]).name for line in rejected] == ["s.tsv", "t.tsv"]
+    assert json.loads((tmp_path / "said.json").read_text())["rejected"] == 2
+
+
+def test_blank_nodes_of_new_files_are_other_nodes(tmp_path: Path) -> None:
+    fact = '_:b0 <http://e.org/met> <http://e.org/{}> {{| <http://e.org/begin> "{}" |}} .\n'
+    (tmp_path / "old.ttl").write_text("".join(fact.format(name, 1830 + number) for number, name in enumerate("abcd")))
+    (tmp_path / "new.ttl").write_text(fact.format("e", 1850))
+    called(
+        "align", *[tmp_path / "old.ttl"] * 2, "--time-predicate", "begin=http://e.org/begin", "--run", tmp_path / "0"
+    )
+    for number in range(2):
+        run, new = tmp_path / str(number), tmp_path / str(number + 1)
+        called(
+            "update", run, "--source-facts", tmp_path / "new.ttl", "--run", new, "--json", tmp_path / f"{number}.json"
+        )
+    said = [json.loads((tmp_path / f"{number}.json").read_text())["new_facts"][0] for number in range(2)]
+    assert said == [{"facts": 1, "known": 0, "entities": 2}, {"facts": 1, "known": 0, "entities": 1}]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("links.sssom.tsv", ["--reasons", "--relations"]),
+        ("links.nt", []),
+        ("links.txt", ["--output-format", "jsonl"]),
+        ("links.parquet", ["--many-to-one", "--max-fdr", "0.02"]),
+    ],
+)
+def test_links_are_written_as_the_run_wrote_them(name: str, options: list[str], place: Path, tmp_path: Path) -> None:
+    options = [*options, str(tmp_path / "relations.tsv")] if "--relations" in options else options
+    old, new = tmp_path / "old", tmp_path / "new"
+    called("align", place / "s-old.tsv", place / "t-old.tsv", "--run", old, "-o", tmp_path / name, *options)
+    facts = "--source-facts", place / "s-new.tsv", "--target-facts", place / "t-new.tsv"
+    called("update", old, *facts, "--run", new)
+    assert (new / name).read_bytes()[:20] == (tmp_path / name).read_bytes()[:20]
+    assert (new / "relations.tsv").exists() == ("--reasons" in options)
+    changes = table_of(new / "changes.tsv")
+    before, after = (set(changes[column].drop_nulls()) for column in ("before", "after"))
+    assert changes.height < 60
+    assert before | after <= names_in(place / "t-old.tsv", place / "t-new.tsv")
+    called("update", new, *facts, "--run", tmp_path / "third")
+    assert table_of(tmp_path / "third" / "changes.tsv").is_empty()
+
+
+def test_a_run_that_was_updated_can_be_moved(place: Path, tmp_path: Path) -> None:
+    called("update", place / "old.run", "--source-facts", place / "s-new.tsv", "--run", tmp_path / "new")
+    shutil.move(tmp_path / "new", tmp_path / "elsewhere")
+    name = pairs_of(tmp_path / "elsewhere")[0][0]
+    called("explain", tmp_path / "elsewhere", name)
+    called("explain", tmp_path / "elsewhere", name, "--folder", tmp_path / "elsewhere")
+    called("report", tmp_path / "elsewhere", "-o", tmp_path / "report.html")
+
+
+def test_new_facts_from_standard_input(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = (place / "s-new.tsv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(facts)))
+    called("update", place / "old.run", "--source-facts", "-", "--format", "tsv", "--run", tmp_path / "piped")
+    called("update", place / "old.run", "--source-facts", place / "s-new.tsv", "--run", tmp_path / "read")
+    assert pairs_of(tmp_path / "piped") == pairs_of(tmp_path / "read")
+
+
+def test_links_that_are_not_the_runs_are_refused(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(place / "old.run", old)
+    facts = ["--source-facts", str(place / "s-new.tsv"), "--run", str(tmp_path / "new")]
+    links = (old / "links.tsv").read_text()
+    (old / "links.tsv").write_text(links.replace("t-", "T-"))
+    assert "has changed since the run was finished" in refused(["update", str(old), *facts], capsys, tmp_path)
+    (old / "links.tsv").unlink()
+    assert "links.tsv: is gone" in refused(["update", str(old), *facts], capsys, tmp_path)
+
+
+def test_an_interrupted_update_is_begun_anew(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    call = [
+        "update",
+        str(place / "old.run"),
+        "--source-facts",
+        str(place / "s-new.tsv"),
+        "--run",
+        str(tmp_path / "new"),
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr("dualmatch.cli.update.update", interrupted)
+        with pytest.raises(SystemExit):
+            main(call)
+    capsys.readouterr()
+    way_on = "call of dualmatch update again, with --force"
+    assert way_on in refused(call, capsys, tmp_path)
+    assert way_on in refused(["explain", str(tmp_path / "new"), "Ada"], capsys, tmp_path)
+    again = ["align", str(place / "s-old.tsv"), str(place / "t-old.tsv"), "--run", str(tmp_path / "new"), "--resume"]
+    assert way_on in refused(again, capsys, tmp_path)
+    called(*call, "--force")
+    assert pairs_of(tmp_path / "new")
+
+
+def test_a_run_does_not_replace_the_graphs_it_reads(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(place / "old.run", run)
+    said = refused(["align", str(run), "--run", str(run), "--force"], capsys, tmp_path)
+    assert "give --run another folder" in said

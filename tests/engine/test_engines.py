@@ -1,10 +1,15 @@
 """Engines: wherever blocks are computed and however rows are cut, the same bytes."""
 
+import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +21,14 @@ from dualmatch import align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess
 from dualmatch.engine.exchange import store
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, OutputError
 from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.sides import Recipe
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 pytest.importorskip("distributed", reason="the extra [dask] is not installed")
-from dualmatch.engine.cluster import Cluster
+from dualmatch.engine.cluster import Cluster, check_workers, states_of
 
 WORLD = World(entities=250, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=3)
 
@@ -138,6 +143,65 @@ def test_an_error_in_a_block_is_told_as_it_is(cluster: Cluster) -> None:
         cluster.map(failing, [(1,)])
 
 
+def test_results_are_fetched_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("distributed.Future.result")  # all of them were gathered already
+    assert cluster.map(slow_sum, [(np.ones(3), 1.0), (np.ones(3), 2.0)]) == [3.0, 6.0]
+
+
+def test_files_of_the_same_name_elsewhere_are_not_taken_for_ours(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = tmp_path / "facts.tsv"
+    ours.write_text("ours")
+    assert cluster.sees([ours])
+    monkeypatch.setattr(cluster.client, "run", lambda *_: {"worker": [(4, 1)]})
+    assert not cluster.sees([ours])
+    assert states_of([tmp_path, tmp_path / "none"]) == [None, None]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_files_that_a_workers_user_may_not_read_are_not_seen(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("ours")
+    tmp_path.chmod(0o700)
+    code = f"import os; from pathlib import Path; from dualmatch.engine.cluster import states_of; os.setuid(65534); \
+print(states_of([Path({str(tmp_path / 'facts.tsv')!r})]))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "[None]\n"
+
+
+def test_a_full_exchange_folder_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("dualmatch.engine.cluster.store", full)
+    with pytest.raises(OutputError, match=r"No space left on device.*--exchange"), cluster.placed(sp.eye(3).tocsr()):
+        pass
+
+
+@dataclass
+class OtherWorkers:
+    """A cluster whose workers say this when they are asked for their version."""
+
+    version: str | Exception
+
+    def scheduler_info(self) -> dict[str, object]:
+        return {"workers": {"one": {}}}
+
+    def run(self, _: object) -> dict[str, str]:
+        if isinstance(self.version, Exception):
+            raise self.version
+        return {"one": self.version}
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [("0.0.1", "workers have dualmatch 0.0.1"), (ModuleNotFoundError("dualmatch"), "cannot run dualmatch")],
+)
+def test_workers_that_would_compute_something_else_are_refused(version: str | Exception, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        check_workers(OtherWorkers(version), "tcp://there:8786")  # type: ignore[arg-type]
+
+
 def test_the_local_cluster_is_for_this_run_alone(cluster: Cluster) -> None:
     """On loopback, and only for who has the keys of the run: other users of the machine can reach loopback too."""
     address = cluster.client.scheduler.address
@@ -203,6 +267,7 @@ def test_workers_read_the_files_they_see(cluster: Cluster, tmp_path: Path, caplo
         (["--engine", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "has its workers already"),
         (["--engine", "dask", "--exchange", "nowhere"], "no such folder"),
         (["--engine", "dask", "--method", "temporal"], "methods evidence and fused"),
+        (["--threads", "2", "--method", "temporal"], "--threads is for methods evidence and fused"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -211,3 +276,46 @@ def test_options_that_do_not_go_together_are_refused(
     (tmp_path / "a.tsv").write_text("head\trelation\ttail\ttime\nAda\tmet\tCharles\t1833\n")
     arguments = ["align", str(tmp_path / "a.tsv"), str(tmp_path / "a.tsv"), "-o", str(tmp_path / "links.tsv")]
     assert words in " ".join(refused([*arguments, *options], capsys, tmp_path).split())
+
+
+def dying(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_block_that_kills_its_workers_ends_in_words(cluster: Cluster) -> None:
+    """As one does that needs more memory than there is."""
+    with pytest.raises(InputError, match="died of it, as when memory runs out"):
+        cluster.map(dying, [(1,)])
+
+
+def test_a_scheduler_that_dies_ends_in_words() -> None:
+    with started("scheduler", "--host", "127.0.0.1", "--port", "0") as scheduler:
+        assert scheduler.stderr is not None
+        address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
+        with (
+            started("worker", address, "--nthreads", "1"),
+            Cluster(scheduler=with_a_worker(address), connect_seconds=2) as engine,
+        ):
+            threading.Timer(0.3, scheduler.kill).start()
+            with pytest.raises(InputError, match="the cluster has gone away"):
+                engine.map(slow_sum, [(np.ones(3), 1.0)] * 1000)
+
+
+@contextmanager
+def started(part: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A part of a cluster as one is started by hand."""
+    call = [sys.executable, "-m", f"distributed.cli.dask_{part}", *options, "--no-dashboard"]
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def with_a_worker(address: str) -> str:
+    """The address, once a worker is there."""
+    from distributed import Client
+
+    with Client(address) as client:
+        client.wait_for_workers(1, timeout=20)
+    return address

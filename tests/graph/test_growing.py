@@ -7,6 +7,7 @@ from dualmatch import TemporalGraph
 from dualmatch.errors import InputError
 from dualmatch.graph.growing import grown
 from dualmatch.simulate import World, simulate
+from parts_of_graphs import some_facts
 
 
 def facts(graph: TemporalGraph) -> list[tuple[str, str, str, int, int]]:
@@ -17,27 +18,12 @@ def facts(graph: TemporalGraph) -> list[tuple[str, str, str, int, int]]:
     )
 
 
-def part(graph: TemporalGraph, rows: np.ndarray) -> TemporalGraph:
-    """Some facts, and only the names they need."""
-    names = np.unique(np.append(graph.head[rows], graph.tail[rows]))
-    kinds = np.unique(graph.relation[rows])
-    return TemporalGraph(
-        np.searchsorted(names, graph.head[rows]),
-        np.searchsorted(kinds, graph.relation[rows]),
-        np.searchsorted(names, graph.tail[rows]),
-        graph.begin[rows],
-        graph.end[rows],
-        tuple(graph.entities[row] for row in names),
-        tuple(graph.relations[row] for row in kinds),
-    )
-
-
 def test_a_graph_cut_in_two_grows_together_again() -> None:
     whole = simulate(World(entities=80, seed=4)).source
     shuffled = np.random.default_rng(1).permutation(whole.n_facts)
-    old, new = part(whole, np.sort(shuffled[:250])), part(whole, np.sort(shuffled[200:]))
+    old, new = some_facts(whole, np.sort(shuffled[:250])), some_facts(whole, np.sort(shuffled[200:]))
     together = grown(old, new)
-    assert facts(together.graph) == facts(part(whole, np.arange(whole.n_facts)))
+    assert facts(together.graph) == facts(some_facts(whole, np.arange(whole.n_facts)))
     assert together.n_known == 50
     assert [together.graph.entities[row] for row in together.row_of] == list(old.entities)
     assert {together.graph.entities[row] for row in np.flatnonzero(together.is_new)} == {*new.entities} - {
@@ -60,5 +46,14 @@ def test_facts_said_twice_before_stay_and_new_ones_count_once() -> None:
 def test_times_of_another_kind_are_refused() -> None:
     dated = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833")])
     opaque = TemporalGraph([0], [0], [1], [7], [7], ("Ada", "Charles"), ("met",), opaque_times=True)
-    with pytest.raises(InputError, match="times of the same kind"):
+    with pytest.raises(InputError, match="in one kind of time"):
         grown(dated, opaque)
+
+
+def test_facts_without_times_go_with_any_kind() -> None:
+    timeless = TemporalGraph.from_facts([("Ada", "knew", "Mary")])
+    opaque = TemporalGraph([0], [0], [1], [7], [7], ("Ada", "Charles"), ("met",), opaque_times=True)
+    for old, new in ((opaque, timeless), (timeless, opaque)):
+        together = grown(old, new).graph
+        assert together.n_facts == 2
+        assert together.opaque_times

@@ -75,7 +75,7 @@ def test_the_folder_may_have_moved(copied: tuple[Path, Path]) -> None:
 def test_a_first_round_without_knowledge_is_kept_too(
     tmp_path: Path, small_world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dualmatch.evidence._STABLE_SHARE", 1.0)  # stop after one round
+    monkeypatch.setattr("dualmatch.evidence.STABLE_SHARE", 1.0)  # stop after one round
     write(small_world, tmp_path / "links.tsv")
     assert read_grounds(tmp_path / "links.tsv").knowledge is None
 

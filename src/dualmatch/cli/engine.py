@@ -33,7 +33,12 @@ _OPTIONS = (
     click.option(
         "--workers", type=click.IntRange(1), help="With --engine dask: processes of its own cluster.  [default: cores]"
     ),
-    click.option("--threads", type=click.IntRange(1), help="Threads of this process.  [default: cores]"),
+    click.option(
+        "--threads",
+        type=click.IntRange(1),
+        help="With --engine process: threads that search for candidates; OMP_NUM_THREADS bounds the rest.  "
+        "[default: cores]",
+    ),
     click.option(
         "--exchange",
         type=click.Path(path_type=Path),
@@ -67,6 +72,11 @@ class EngineOptions:
 
     def opened(self, config: Config) -> AbstractContextManager[Engine | None]:
         """The engine for a run; None where the method has no use for one and none was asked for."""
+        if self.threads is not None and config.method not in EXPLAINED:
+            raise InputError(
+                f"--threads is for methods evidence and fused; {config.method} takes as many as OMP_NUM_THREADS says, "
+                "all cores where it says nothing"
+            )
         if self.kind == "process":
             engine = InProcess() if self.threads is None else InProcess(self.threads)
             return nullcontext(engine if config.method in EXPLAINED else None)

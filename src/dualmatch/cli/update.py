@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import polars as pl
 
+from dualmatch.alignment import Alignment
 from dualmatch.cli import console
 from dualmatch.cli.engine import EngineOptions, engine_options
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import called_with, force_option, json_option, talk_options
-from dualmatch.cli.reading import Asked, reading_options
+from dualmatch.cli.reading import Asked, reading_options, said_of
 from dualmatch.errors import InputError
+from dualmatch.explain import reasons as reasons_of
 from dualmatch.graph.growing import Grown, grown
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.io.atomic import check_outputs
+from dualmatch.io.export import check_names
 from dualmatch.io.fingerprint import sha256_of
 from dualmatch.io.finished_run import FinishedRun, finished_run
-from dualmatch.io.intake import ReadOptions
 from dualmatch.io.links import read_links
 from dualmatch.io.manifest import Terms
+from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.io.outputs import Outputs
-from dualmatch.io.read import read
+from dualmatch.io.rdf import files_named_in
+from dualmatch.io.read import Reading, read
 from dualmatch.io.record import Cost
-from dualmatch.io.run_folder import LINKS, RunFolder
+from dualmatch.io.rejections import Rejections
+from dualmatch.io.run_folder import RunFolder
 from dualmatch.io.run_inputs import RunInputs
-from dualmatch.io.sides import Recipe
+from dualmatch.io.sides import Recipe, Sides
 from dualmatch.io.tables_out import write_table
 from dualmatch.io.why import input_hashes
 from dualmatch.memory import peak_mb
@@ -74,62 +81,99 @@ def update_command(
       dualmatch update monday.run --source-facts a.tsv --target-facts b.ttl --run tuesday.run --json -
     """
     start = time.perf_counter()
+    facts = source_facts, target_facts
     if not source_facts and not target_facts:
         raise InputError("there are no new facts; give --source-facts FILE, --target-facts FILE or both")
+    if all(STANDARD_INPUT in files for files in facts):
+        raise InputError("standard input can be read once only; give one side as a file")
     if new.resolve() == finished.resolve():
         raise InputError(f"{new}: is the run that is updated; give --run another folder")
-    outputs = Outputs(new / LINKS, explained=True)
-    changes_path = new / _CHANGES
-    with finished_run(finished) as before, RunFolder.opened(new, force=force) as folder:
-        known = _known(before)
-        own = (*folder.own_files, *source_facts, *target_facts)
-        outputs.check(own, force)
-        check_outputs([asked.rejected, changes_path], (*own, *outputs.paths), force)
-        json_output = JsonOutput.asked_for(json_path, force, (*own, *outputs.paths, changes_path))
-        with engine.opened(before.config) as blocks, console.progress_shown(quiet) as progress:
-            if progress is not None:
-                progress("read", 0, 0, "")
-            inputs = before.inputs
-            base = asked.over(before.folder.manifest.recipe.options)
-            source = _grown(inputs.source, source_facts, base, 0)
-            target = _grown(inputs.target, target_facts, base, 1)
-            links = _links(before)
-            recipe = Recipe((new,), (ReadOptions(), ReadOptions()))
-            files = (*source_facts, *target_facts, before.links)
-            hashes = {str(path.resolve()): sha256_of(path) for path in files}
-            folder.begin(Terms.of(before.config, recipe, outputs, new), hashes, (*outputs.paths, changes_path))
-            now = known.at(source, target)
-            folder.keep_inputs(
-                RunInputs(
-                    source.graph, target.graph, seeds=now.seeds.astype("int32"), forbidden=now.forbidden.astype("int32")
-                )
-            )
-            read_seconds = time.perf_counter() - start
-            alignment = update(known, source, target, before.config, engine=blocks, progress=progress, keeper=folder)
-            changes = changes_since(links, alignment, source, target)
-            seconds = {"read": read_seconds, **alignment.seconds, "total": time.perf_counter() - start}
-            outputs.write(alignment, None, recipe, input_hashes(recipe), Cost(called_with(), seconds, peak_mb()))
-            write_table(_table(changes), changes_path)
-            folder.finish()
-    kinds = Counter(change.kind for change in changes)
-    json_output.write(
-        {
-            "links": len(alignment.pairs),
-            "changes": dict(kinds),
-            "why": dict(Counter(change.why for change in changes)),
-            "new_facts": [_said(source, inputs.source), _said(target, inputs.target)],
-            "seconds": seconds,
-            "files": [*map(str, outputs.paths), str(changes_path)],
-        }
-    )
+    with (
+        finished_run(finished) as before,
+        RunFolder.opened(new, force=force) as folder,
+        engine.opened(before.config) as blocks,
+        console.progress_shown(quiet) as progress,
+    ):
+        known, links_before = _known(before), before.links
+        outputs, changes_path = _outputs(before, new), new / _CHANGES
+        asked = asked.over(before.folder.manifest.recipe.options).with_rejected_beside(outputs.links)
+        files = (*source_facts, *target_facts, links_before)
+        taken = (*folder.own_files, *files)
+        outputs.check(taken, force)
+        check_outputs([asked.rejected, changes_path], (*taken, *outputs.paths), force)
+        json_output = JsonOutput.asked_for(json_path, force, (*taken, *outputs.paths, changes_path, asked.rejected))
+        if progress is not None:
+            progress("read", 0, 0, "")
+        arrived = _read(facts, asked, before.inputs)
+        source, target = grown(before.inputs.source, arrived.source), grown(before.inputs.target, arrived.target)
+        outputs.check_names(source.graph, target.graph)
+        check_names(source.graph, target.graph, changes_path)
+        recipe = Recipe((new,), asked.options)
+        hashes = {str(path.resolve()): sha256_of(path) for path in files if path != STANDARD_INPUT}
+        terms = Terms.of(before.config, recipe, outputs, new)
+        folder.begin(terms, hashes, (*outputs.paths, changes_path), verb="update")
+        read_seconds = time.perf_counter() - start
+        alignment = update(known, source, target, before.config, engine=blocks, progress=progress, keeper=folder)
+        folder.keep_inputs(_inputs(alignment, arrived))
+        changes = changes_since(_links(links_before, before), alignment, source, target)
+        words = reasons_of(alignment) if outputs.call.reasons else None
+        seconds = {"read": read_seconds, **alignment.seconds, "total": time.perf_counter() - start}
+        outputs.write(alignment, words, recipe, input_hashes(recipe), Cost(called_with(), seconds, peak_mb()))
+        write_table(_table(changes), changes_path)
+        folder.finish()
+    written = [str(path) for path in (*outputs.paths, changes_path)]
+    new_facts = [_said(source, before.inputs.source), _said(target, before.inputs.target)]
+    said = _summary(alignment, changes) | {"new_facts": new_facts, "seconds": seconds, "files": written}
+    json_output.write(said | said_of(arrived.notes, arrived.rejections))
     if not quiet and not json_output.to_stdout:
-        for name, each, old in (("source", source, inputs.source), ("target", target, inputs.target)):
-            told = _said(each, old)
-            console.say(
-                f"{name}: {told['facts']:,} new facts ({told['known']:,} were known), {told['entities']:,} new entities"
-            )
-        listed = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("new", "lost", "other partner"))
-        console.say(f"{len(alignment.pairs):,} links written to {outputs.links}: {listed} (see {changes_path})")
+        _summarise(said, outputs.links, changes_path)
+
+
+def _summary(alignment: Alignment, changes: list[LinkChange]) -> dict[str, Any]:
+    kinds, reasons = (Counter(getattr(change, name) for change in changes) for name in ("kind", "why"))
+    return {"links": len(alignment.pairs), "changes": dict(kinds), "why": dict(reasons)}
+
+
+def _summarise(said: dict[str, Any], links: Path, changes: Path) -> None:
+    for side, new in zip(("source", "target"), said["new_facts"], strict=True):
+        console.say(
+            f"{side}: {new['facts']:,} new facts ({new['known']:,} more were known or repeated), "
+            f"{new['entities']:,} new entities"
+        )
+    listed = ", ".join(f"{said['changes'].get(kind, 0):,} {kind}" for kind in ("new", "lost", "other partner"))
+    console.say(f"{said['links']:,} links written to {links}: {listed} (see {changes})")
+
+
+def _outputs(before: FinishedRun, new: Path) -> Outputs:
+    """What the run wrote, in the new folder: links of the same name and format, relations and reasons if it had any."""
+    manifest = before.folder.manifest
+    call = replace(manifest.call, seeds=None, forbid=None)  # the new run keeps them by their rows
+    names = {name: new / Path(path).name for name, path in manifest.terms.outputs.items()}
+    return Outputs(names["links"], names.get("relations"), explained=True, call=call)
+
+
+def _read(facts: tuple[tuple[Path, ...], tuple[Path, ...]], asked: Asked, inputs: RunInputs) -> Sides:
+    """The new facts of both sides; what was guessed and left out is told."""
+    nothing = Reading(TemporalGraph.from_facts([]), None, Rejections(), ())
+    first, second = (
+        read(files, options, files_before=files_named_in(graph.entities)) if files else nothing
+        for files, options, graph in zip(facts, asked.options, (inputs.source, inputs.target), strict=True)
+    )
+    arrived = Sides((first, second))
+    asked.tell(arrived.notes, arrived.rejections)
+    return arrived
+
+
+def _inputs(alignment: Alignment, arrived: Sides) -> RunInputs:
+    """What the new run aligned, for those who go on from it."""
+    return RunInputs(
+        alignment.source,
+        alignment.target,
+        seeds=alignment.pairs[alignment.is_seed],
+        forbidden=alignment.forbidden.pairs.astype("int32"),
+        notes=arrived.notes,
+        rejected=arrived.rejections.total,
+    )
 
 
 def _known(before: FinishedRun) -> Known:
@@ -144,16 +188,9 @@ def _known(before: FinishedRun) -> Known:
     return Known.from_run(standing, outcome, inputs.seeds, inputs.forbidden)
 
 
-def _grown(graph: TemporalGraph, files: tuple[Path, ...], asked: Asked, side: int) -> Grown:
-    if not files:
-        return grown(graph, TemporalGraph.from_facts([]))
-    reading = read(files, asked.options[side])
-    asked.tell(reading.notes, reading.rejections)
-    return grown(graph, reading.graph)
-
-
-def _links(before: FinishedRun) -> Links:
-    pairs, confidence = read_links(before.links, before.folder.manifest.call.naming)
+def _links(path: Path, before: FinishedRun) -> Links:
+    call = before.folder.manifest.call
+    pairs, confidence = read_links(path, call.naming, call.output_format)
     return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
 
 

@@ -11,6 +11,7 @@ says how to reach another cluster safely.
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -22,9 +23,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from dualmatch.engine.blocks import Spans, T, spans_of
-from dualmatch.engine.exchange import Stored, store
+from dualmatch.engine.exchange import ARRAY_FILE, Stored, store
 from dualmatch.engine.in_process import usable_cores
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, OutputError
+from dualmatch.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -128,22 +130,45 @@ class Cluster:
         if isinstance(operand, np.ndarray) and operand.nbytes <= _SMALL_BYTES:
             return operand
         if self.shares_files:
-            return store(operand, self._folder / uuid.uuid4().hex)
+            return self._place_stored(operand)
         return _Sent(operand, self._scattered(operand))
 
     def _scattered(self, operand: Any) -> Any:
-        return self.client.scatter(operand, broadcast=True, hash=False)
+        with self._end_in_words():
+            return self.client.scatter(operand, broadcast=True, hash=False)
 
     def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
-        calls = list(items)
+        with self._end_in_words():
+            return self._mapped(function, list(items))
+
+    @contextmanager
+    def _end_in_words(self) -> Iterator[None]:
+        """Say what ended the run where it was the cluster, and no block."""
+        try:
+            yield
+        except Exception as error:
+            if self.client.status != "running":
+                raise InputError(
+                    f"the cluster has gone away ({error}); start it again (a run with --run goes on with --resume)"
+                ) from error
+            if type(error).__name__ == "KilledWorker":
+                raise InputError(
+                    "every worker that took up one of the blocks died of it, as when memory runs out; give workers "
+                    "more memory, or start fewer of them on a machine (a run with --run goes on with --resume)"
+                ) from error
+            raise
+
+    def _mapped(self, function: Callable[..., T], calls: list[tuple[Any, ...]]) -> list[T]:
         for attempt in range(_ATTEMPTS):
             arguments = [[each.future if isinstance(each, _Sent) else each for each in call] for call in calls]
             futures = [self.client.submit(_computed, function, *each, pure=False) for each in arguments]
-            self.client.gather(futures, errors="skip")
+            results: list[T] = self.client.gather(futures, errors="skip")
+            if all(future.status == "finished" for future in futures):
+                return results
             try:
                 return [future.result() for future in futures]  # the first error, in the order of the blocks
             except Exception as error:
-                if attempt + 1 == _ATTEMPTS or not _lost(error):
+                if attempt + 1 == _ATTEMPTS or not _lost(error) or self.client.status != "running":
                     raise
                 logger.warning("operands were lost with their worker: the step begins anew (%s)", error)
                 for sent in {id(each): each for call in calls for each in call if isinstance(each, _Sent)}.values():
@@ -151,14 +176,24 @@ class Cluster:
         raise AssertionError("unreachable")
 
     def sees(self, files: Iterable[Path]) -> bool:
-        seen = self.client.run(_all_there, [path.resolve() for path in files])
-        return bool(seen) and all(seen.values())
+        paths = [path.resolve() for path in files]
+        here, there = states_of(paths), self.client.run(states_of, paths)
+        return bool(there) and None not in here and all(each == here for each in there.values())
 
     def _workers_see_files(self) -> bool:
         probe = store(np.arange(3), self._folder / "probe")
-        seen = self.sees([probe.folder])
+        seen = self.sees([probe.folder / ARRAY_FILE])
         probe.remove()
         return seen
+
+    def _place_stored(self, operand: Any) -> Stored:
+        try:
+            return store(operand, self._folder / uuid.uuid4().hex)
+        except OSError as error:
+            raise OutputError(
+                f"{self._folder}: cannot be written into ({error.strerror or error}); give --exchange a folder with "
+                "room for what the workers compute on"
+            ) from error
 
 
 def _computed(function: Callable[..., T], *arguments: Any) -> T:
@@ -166,8 +201,21 @@ def _computed(function: Callable[..., T], *arguments: Any) -> T:
     return function(*(each.load() if isinstance(each, Stored) else each for each in arguments))
 
 
-def _all_there(paths: list[Path]) -> bool:
-    return all(path.exists() for path in paths)
+def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:
+    """Size and time of each file, by which two machines know that they see the same one; None where it is not theirs.
+
+    Another machine may have a file of its own under the same path, or one that its user may not read.
+    """
+    return [_state_of(path) for path in paths]
+
+
+def _state_of(path: Path) -> tuple[int, int] | None:
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
 
 
 def _lost(error: Exception) -> bool:
@@ -205,7 +253,32 @@ def _connected(scheduler: str | None, workers: int, connect_seconds: float, stac
         raise InputError(
             f"--scheduler {scheduler}: no Dask scheduler answers there ({error}); check the address"
         ) from None
-    if not client.scheduler_info()["workers"]:
+    try:
+        check_workers(client, scheduler)
+    except BaseException:
         client.close()
-        raise InputError(f"--scheduler {scheduler}: the cluster has no workers; start some (dask worker {scheduler})")
+        raise
     return client
+
+
+def check_workers(client: Client, scheduler: str) -> None:
+    """Refuse a cluster without workers, or whose workers would compute something else, or nothing at all."""
+    if not client.scheduler_info()["workers"]:
+        raise InputError(f"--scheduler {scheduler}: the cluster has no workers; start some (dask worker {scheduler})")
+    try:
+        versions = set(client.run(version_here).values())
+    except Exception as error:  # whatever a worker makes of a module that it does not have
+        raise InputError(
+            f"--scheduler {scheduler}: its workers cannot run dualmatch ({error}); install version {__version__} there"
+        ) from None
+    if versions != {__version__}:
+        others = ", ".join(sorted(versions - {__version__}))
+        raise InputError(
+            f"--scheduler {scheduler}: its workers have dualmatch {others}, and this is {__version__}, which may come "
+            "to other results; install one version everywhere"
+        )
+
+
+def version_here() -> str:
+    """The version of dualmatch where it is called."""
+    return __version__

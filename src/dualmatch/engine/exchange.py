@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 from scipy import sparse as sp
 
+ARRAY_FILE: Final = "array.npy"
+"""What an operand that is no matrix lies in."""
 _CSR_PARTS: Final = ("data", "indices", "indptr")
 # Operands a worker keeps open; a step has at most four, and those of the step before may go.
 _KEPT: Final = 8
@@ -38,7 +40,7 @@ def store(operand: Any, folder: Path) -> Stored:
     """Write an operand into a folder that is not there yet."""
     folder.mkdir()
     if not sp.issparse(operand):
-        np.save(folder / "array.npy", operand, allow_pickle=False)
+        np.save(folder / ARRAY_FILE, operand, allow_pickle=False)
         return Stored(folder)
     matrix = sp.csr_matrix(operand)
     for part in _CSR_PARTS:
@@ -49,7 +51,7 @@ def store(operand: Any, folder: Path) -> Stored:
 @lru_cache(maxsize=_KEPT)
 def _loaded(stored: Stored) -> Any:
     def part(name: str) -> np.ndarray:
-        path = stored.folder / f"{name}.npy"
+        path = stored.folder / name
         try:
             # Copy on write: kernels ask for arrays they may write to, and write to none.
             array: np.ndarray = np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
@@ -58,8 +60,8 @@ def _loaded(stored: Stored) -> Any:
         return array
 
     if stored.shape is None:
-        return part("array")
+        return part(ARRAY_FILE)
     matrix = sp.csr_matrix(stored.shape)
     # Set one by one: the constructor would read every index to check it.
-    matrix.data, matrix.indices, matrix.indptr = (part(name) for name in _CSR_PARTS)
+    matrix.data, matrix.indices, matrix.indptr = (part(f"{name}.npy") for name in _CSR_PARTS)
     return matrix

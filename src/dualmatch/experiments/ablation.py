@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from dualmatch.config import TRAINED, Method
 from dualmatch.decode.belief import SURE
@@ -181,7 +181,7 @@ def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> Verdict:
         error = _ONE_SEED
         basis = f"one seed; two trainings of the same may differ by {_ONE_SEED:g}"
     else:
-        error = float(stats.t.ppf(0.975, change.seeds - 1)) * change.deviation / math.sqrt(change.seeds)
+        error = float(special.stdtrit(change.seeds - 1, 0.975)) * change.deviation / math.sqrt(change.seeds)
         basis = f"95 % interval over {change.seeds} seeds"
     shown = f" ± {error:.2f}" if change.deviation is not None and trained else ""
     if abs(points) + error < _NOTICEABLE:

@@ -24,7 +24,7 @@ class Grown:
     row_of: (n_entities of the graph before,) int64
         Where each entity stands now.
     n_known:
-        How many of the new facts were known before; they are not taken twice.
+        How many of the new facts say what was known before or what another of them says; they are not taken twice.
     touched: (n_entities,) bool
         Entities of which a fact is new.
     """
@@ -53,10 +53,10 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
     >>> all_of_it.graph.entities, all_of_it.graph.n_facts, all_of_it.row_of.tolist(), all_of_it.touched.tolist()
     (('Ada', 'Babbage', 'Charles'), 2, [0, 2], [True, True, False])
     """
-    if graph.n_facts and more.n_facts and graph.opaque_times != more.opaque_times:
+    if graph.has_times and more.has_times and graph.opaque_times != more.opaque_times:
         raise InputError(
             f"{more.name}: its times are {'bare ids' if more.opaque_times else 'dates'} and those of the run are not; "
-            "give the new facts with times of the same kind"
+            "align again, with all facts in one kind of time"
         )
     entities, relations = (sorted({*of_old, *of_new}) for of_old, of_new in _names(graph, more))
     old, new = (_renumbered(each, entities, relations) for each in (graph, more))
@@ -79,7 +79,7 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
         tuple(entities),
         tuple(relations),
         name=graph.name,
-        opaque_times=graph.opaque_times if graph.n_facts else more.opaque_times,
+        opaque_times=graph.opaque_times if graph.has_times or not more.has_times else more.opaque_times,
     )
     return Grown(whole, old.row_of, int(known.sum()), touched)
 

@@ -26,7 +26,7 @@ def write_standing(standing: Standing, path: Path) -> None:
         "first_pairs": standing.first_pairs,
         **matrix_as_arrays("similarity", standing.similarity),
         **_beliefs_as_arrays(standing.beliefs),
-        **_knowledge_as_arrays(standing.knowledge),
+        **knowledge_as_arrays(standing.knowledge),
     }
     about = {
         "n_tokens": int(standing.n_tokens),
@@ -44,7 +44,7 @@ def read_standing(path: Path) -> Standing:
     stored = read_arrays(path)
     about, arrays = stored.about, stored.arrays
     return Standing(
-        _knowledge(arrays),
+        knowledge_of(arrays),
         about["n_tokens"],
         Scale(about["smoothing"], math.inf if about["dearest"] is None else about["dearest"]),
         (arrays["weights.source"], arrays["weights.target"]),
@@ -107,7 +107,8 @@ def _beliefs(stored: Stored) -> Beliefs:
     return Beliefs(pairs, confidence, probability, partner, about["without_partner"], about["like_decoys"], model)
 
 
-def _knowledge_as_arrays(known: Knowledge | None) -> Arrays:
+def knowledge_as_arrays(known: Knowledge | None) -> Arrays:
+    """What a round builds on, for the files of a run and for the companion of its links; nothing where it is None."""
     if known is None:
         return {}
     return {
@@ -119,7 +120,8 @@ def _knowledge_as_arrays(known: Knowledge | None) -> Arrays:
     }
 
 
-def _knowledge(arrays: Arrays) -> Knowledge | None:
+def knowledge_of(arrays: Mapping[str, Any]) -> Knowledge | None:
+    """What `knowledge_as_arrays` took apart."""
     if "known.source" not in arrays:
         return None
     pairs = SoftPairs(*(arrays[f"known.{part}"] for part in ("source", "target", "weight")))

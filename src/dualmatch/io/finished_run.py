@@ -51,7 +51,14 @@ class FinishedRun:
 
     @property
     def links(self) -> Path:
-        return links_of(self.folder.path)
+        """Where the links lie; an `InputError` where they are not what the run wrote."""
+        manifest = self.folder.manifest
+        name = manifest.terms.outputs["links"]
+        path = self.folder.place(name)
+        if not manifest.results[name].fits(path):
+            what = "has changed since the run was finished" if path.exists() else "is gone"
+            raise InputError(f"{path}: {what}; bring the links back as the run wrote them, or {manifest.way_on}")
+        return path
 
 
 @contextmanager
@@ -80,4 +87,4 @@ def finished_run(path: Path) -> Iterator[FinishedRun]:
 
 def _check_finished(path: Path, manifest: Manifest) -> None:
     if manifest.state != "finished":
-        raise InputError(f"{path}: its run is not finished; give its call of dualmatch align again, with --resume")
+        raise InputError(f"{path}: its run is not finished; {manifest.way_on}")

@@ -76,10 +76,16 @@ class ReadOptions:
 
 
 class Intake:
-    """What one side's files gave so far: facts, literals, rejected lines, and notes on what was understood."""
+    """What one side's files gave so far: facts, literals, rejected lines, and notes on what was understood.
 
-    def __init__(self, options: ReadOptions) -> None:
-        self.options = options
+    Parameters
+    ----------
+    files_before:
+        How many files of the side were read at another time: blank nodes are named by the number of their file.
+    """
+
+    def __init__(self, options: ReadOptions, files_before: int = 0) -> None:
+        self.options, self.files_before = options, files_before
         self.rejections = Rejections(options.on_error, options.max_errors)
         self.facts = FactCollector(Clock(options.time_format), self.rejections)
         self.files = 0

@@ -23,15 +23,19 @@ COLUMNS: Final = (*HEADER, "method", "runners_up", "reasons")
 _SCHEMA: Final = {LINE: pl.Int64, **dict.fromkeys((*HEADER, "method"), pl.String)}
 
 
-def read_links(path: Path, naming: Naming | None = None) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
+def read_links(
+    path: Path, naming: Naming | None = None, format: str | None = None
+) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
     """Read an alignment file back: the name pairs and their confidences; rows without a target are no pairs.
 
     Parameters
     ----------
     naming:
         How names became IRIs, for ``owl:sameAs`` triples. Where a file has no confidences, links count as sure.
+    format:
+        One of `dualmatch.io.export.LINK_FORMATS`; by the file's name where None.
     """
-    table = _read_table(path, naming)
+    table = _read_table(path, naming, format)
     confidence = table["confidence"].fill_null("1").str.strip_chars().cast(pl.Float64, strict=False)
     wrong = table.filter(confidence.is_null() | ~confidence.is_between(0, 1))
     refuse(wrong, "confidence", path, lambda given: f"{given!r} is no confidence; write a number from 0 to 1")
@@ -67,10 +71,11 @@ def read_name_pairs(path: Path) -> list[tuple[str, str]]:
     return list(table.select("source", "target").iter_rows())
 
 
-def _read_table(path: Path, naming: Naming | None = None) -> pl.DataFrame:
+def _read_table(path: Path, naming: Naming | None = None, format: str | None = None) -> pl.DataFrame:
     """Columns `_SCHEMA` as text: an empty target is no match, null is what the file does not say."""
-    name = unpacked_name(path)
-    format = next((format for end, format in LINK_EXTENSIONS.items() if name.endswith(end)), "tsv")
+    if format is None:
+        name = unpacked_name(path)
+        format = next((format for end, format in LINK_EXTENSIONS.items() if name.endswith(end)), "tsv")
     if format == "tsv":
         return _from_tsv(path)
     rows, problems = [], []

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Self
 from pydantic import TypeAdapter, ValidationError
 
 from dualmatch.config import Config
+from dualmatch.engine.in_process import usable_cores
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.io.atomic import write_text
 from dualmatch.io.fingerprint import Fingerprint
@@ -28,6 +29,7 @@ MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 1
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 State = Literal["running", "finished"]
+Verb = Literal["align", "update"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class Manifest:
     ----------
     inputs:
         SHA-256 of each input file by its whole path; None where there was none.
+    verb:
+        The command that began it. An update that was interrupted is begun anew: it has no stages to go on from.
     stages:
         The finished ones by name.
     results:
@@ -111,6 +115,7 @@ class Manifest:
 
     terms: Terms
     inputs: dict[str, str | None]
+    verb: Verb = "align"
     state: State = "running"
     stages: dict[str, Stage] = field(default_factory=dict)
     results: dict[str, Fingerprint] = field(default_factory=dict)
@@ -126,8 +131,18 @@ class Manifest:
         return replace(self, state="finished", results=dict(results))
 
     @property
+    def way_on(self) -> str:
+        """How a run that was interrupted comes to its end, in words."""
+        if self.verb == "update":
+            return "give its call of dualmatch update again, with --force"
+        return "give its call of dualmatch align again, with --resume"
+
+    @property
     def config(self) -> Config:
-        return Config.checked(**self.terms.config)
+        options = dict(self.terms.config)
+        if options["method"] == "evidence":
+            options.pop("memory_limit", None)  # of the machine it ran on; no byte depends on it
+        return Config.checked(**options)
 
     @property
     def recipe(self) -> Recipe:
@@ -186,7 +201,7 @@ def seen_from(folder: Path, path: Path) -> str:
 
 
 def _threads() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     told = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
     return ", ".join([f"{cores} core{'s' * (cores != 1)}", *told])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -26,7 +27,8 @@ _QUOTED: Final = re.compile(rb'"([^"]*)"')
 
 def read_rdf(file: BinaryIO, path: Path, format: str, intake: Intake) -> None:
     """Take in the facts of an RDF file, and its literals where they are asked for."""
-    prefix = f"{intake.files}/" if intake.files else ""  # no label of a blank node can hold a slash
+    number = intake.files_before + intake.files
+    prefix = f"{number}/" if number else ""  # no label of a blank node can hold a slash
     quads = read_quads(file, path, format, intake.rejections, prefix)
     found = statements_of(quads, intake.options.time_predicates, intake.facts.clock)
     _reject_wrong_times(found.wrong_times, path, intake)
@@ -40,6 +42,16 @@ def read_rdf(file: BinaryIO, path: Path, format: str, intake: Intake) -> None:
         intake.note(f"{shown(path)}: {found.coarse_times:,} times coarser than a year are taken as unknown")
     if found.literals.height and not intake.options.literals:
         intake.note(f"{shown(path)}: {found.literals.height:,} triples with a literal are left out")
+
+
+def files_named_in(names: Iterable[str]) -> int:
+    """How many files were read before, as far as names of blank nodes tell: theirs are those of other nodes.
+
+    >>> files_named_in(["Ada", "_:b0", "_:2/b0"]), files_named_in(["Ada"])
+    (3, 0)
+    """
+    numbers = (name.removeprefix("_:").rpartition("/")[0] for name in names if name.startswith("_:"))
+    return 1 + max((int(number) if number.isdecimal() else 0 for number in numbers), default=-1)
 
 
 def _shortened(names: pl.Expr, intake: Intake) -> pl.Expr:

@@ -105,11 +105,17 @@ def read_graph(
     return read(sources, options, name).graph
 
 
-def read(sources: Sequence[Source], options: ReadOptions, name: str | None = None) -> Reading:
-    """Read one side: its graph, its literals, and what there is to say about the reading."""
+def read(sources: Sequence[Source], options: ReadOptions, name: str | None = None, files_before: int = 0) -> Reading:
+    """Read one side: its graph, its literals, and what there is to say about the reading.
+
+    Parameters
+    ----------
+    files_before:
+        How many files of the side were read at another time (`Intake`).
+    """
     if not sources:
         raise InputError("no file given; a graph needs at least one")
-    intake = Intake(options)
+    intake = Intake(options, files_before)
     names = [_take_in(source, intake) for source in sources]
     graph = intake.facts.graph(name or names[0])
     logger.info("read %r", graph)

@@ -24,7 +24,7 @@ from dualmatch.io.checkpoint import CheckpointFile
 from dualmatch.io.evidence_files import read_outcome, read_standing, write_outcome, write_standing
 from dualmatch.io.fingerprint import Fingerprint
 from dualmatch.io.lock import LOCK, Holder, locked
-from dualmatch.io.manifest import MANIFEST, Manifest, Stage, Terms, read_manifest, seen_from, write_manifest
+from dualmatch.io.manifest import MANIFEST, Manifest, Stage, Terms, Verb, read_manifest, seen_from, write_manifest
 from dualmatch.io.run_inputs import RunInputs, read_run_inputs, write_run_inputs
 from dualmatch.keeping import Outcome, Standing
 
@@ -110,7 +110,9 @@ class RunFolder:
     def is_finished(self) -> bool:
         return self._manifest is not None and self._manifest.state == "finished"
 
-    def begin(self, terms: Terms, inputs: Mapping[str, str | None], results: Sequence[Path] = ()) -> None:
+    def begin(
+        self, terms: Terms, inputs: Mapping[str, str | None], results: Sequence[Path] = (), verb: Verb = "align"
+    ) -> None:
         """Begin the run, or go on with it under the same terms on the same inputs.
 
         Parameters
@@ -121,10 +123,13 @@ class RunFolder:
         Raises
         ------
         InputError
-            With every option and every input that is not what it was.
+            With every option and every input that is not what it was; where an input is a stage of this very folder.
         """
+        for name in inputs:
+            if Path(name).is_relative_to((self.path / STAGES).resolve()):
+                raise InputError(f"{name}: is kept by the run that this one would replace; give --run another folder")
         if self._manifest is None:
-            self._manifest = Manifest(terms, dict(inputs))
+            self._manifest = Manifest(terms, dict(inputs), verb)
             write_manifest(self._manifest, self.path)
         else:
             self._check(terms, inputs)
@@ -133,6 +138,8 @@ class RunFolder:
 
     def _check(self, terms: Terms, inputs: Mapping[str, str | None]) -> None:
         manifest = self.manifest
+        if manifest.verb == "update":
+            raise InputError(f"{self.path}: holds an update, which --resume cannot go on with; {manifest.way_on}")
         changed = manifest.terms.differences(terms)
         for name in dict.fromkeys((*manifest.inputs, *inputs)) if not changed else ():
             if inputs.get(name) != manifest.inputs.get(name):
@@ -291,4 +298,6 @@ def _check_state(path: Path, manifest: Manifest | None, resume: bool) -> None:
         return
     if manifest.state == "finished":
         raise InputError(f"{path}: holds a finished run; choose another folder, or replace it with --force")
+    if manifest.verb == "update":
+        raise InputError(f"{path}: holds an update that was interrupted; {manifest.way_on}")
     raise InputError(f"{path}: holds a run that was interrupted; go on with --resume, or begin it anew with --force")

@@ -20,11 +20,12 @@ from scipy import sparse as sp
 from dualmatch.alignment import Alignment
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.forbidding import Forbidden
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
 from dualmatch.io.atomic import newest, replacing
+from dualmatch.io.evidence_files import knowledge_as_arrays, knowledge_of
 from dualmatch.io.fingerprint import sha256_of
+from dualmatch.io.kept_graphs import KEPT_GRAPHS, keeps_graphs
 from dualmatch.io.links import method_of
 from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.io.sides import Recipe
@@ -68,7 +69,6 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
         Where the graphs came from, and `input_hashes` of it taken when they were read.
     """
     grounds = grounds_of(alignment)
-    known = grounds.knowledge
     about = {
         "format": _FORMAT,
         "version": alignment.version,
@@ -88,14 +88,7 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
     }
     if len(grounds.forbidden):
         arrays["forbidden"] = grounds.forbidden.pairs
-    if known is not None:
-        arrays |= {
-            "known.source": known.pairs.source,
-            "known.target": known.pairs.target,
-            "known.weight": known.pairs.weight,
-            "known.source_class": known.source_class,
-            "known.target_class": known.target_class,
-        }
+    arrays |= knowledge_as_arrays(grounds.knowledge)
     text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     with replacing(companion_of(path)) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, about=text, **arrays)
@@ -130,7 +123,8 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
     path:
         The alignment file.
     folder:
-        The folder all input files lie in now, if they are no longer where they were.
+        The folder all input files lie in now, if they are no longer where they were. Graphs that a run keeps itself
+        are looked for beside its links without being told: the folder of a run may be moved.
 
     Raises
     ------
@@ -149,7 +143,7 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
     if sha256_of(path) != stored.about["alignment"]:
         _refuse_without_evidence(path)
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
-    place = _place_of(stored.recipe, None if folder is None else Path(folder))
+    place = _place_of(stored.recipe, _moved_run(stored, path) if folder is None else Path(folder))
     _check_inputs({place(Path(each)): sha256 for each, sha256 in stored.about["inputs"].items()}, companion)
     recipe = stored.recipe.moved(place)
     sides = recipe.read()
@@ -162,7 +156,7 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
         grounds = Grounds(
             sides.source,
             sides.target,
-            _knowledge(arrays),
+            knowledge_of(arrays),
             candidates,
             arrays["pairs"],
             arrays["confidence"],
@@ -209,22 +203,27 @@ def _read(companion: Path) -> _Stored:
     return _Stored(about, recipe, arrays)
 
 
-def _knowledge(arrays: Mapping[str, Any]) -> Knowledge | None:
-    if "known.source" not in arrays:
-        return None
-    pairs = SoftPairs(*(arrays[f"known.{part}"] for part in ("source", "target", "weight")))
-    return Knowledge(pairs, arrays["known.source_class"], arrays["known.target_class"])
-
-
 def _place_of(recipe: Recipe, folder: Path | None) -> Callable[[Path], Path]:
     """Where a path of the recipe is now: where it was, or in another folder under its own name."""
 
     def place(path: Path) -> Path:
         if folder is None or path == STANDARD_INPUT:
             return path
-        return folder if path in recipe.paths and recipe.is_folder else folder / path.name
+        if recipe.is_folder and path.is_relative_to(recipe.paths[0]):
+            return folder / path.relative_to(recipe.paths[0])
+        return folder / path.name
 
     return place
+
+
+def _moved_run(stored: _Stored, links: Path) -> Path | None:
+    """Where the folder of a run is now that keeps the graphs of these links; None where it was not moved."""
+    if not stored.recipe.is_folder or not keeps_graphs(links.parent):
+        return None
+    before = stored.recipe.paths[0] / KEPT_GRAPHS
+    sha256 = stored.about["inputs"].get(str(before))
+    is_moved = sha256 is not None and not before.exists() and sha256_of(links.parent / KEPT_GRAPHS) == sha256
+    return links.parent if is_moved else None
 
 
 def _check_inputs(hashes: Mapping[Path, str | None], companion: Path) -> None:
