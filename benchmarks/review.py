@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.config import Config
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
+from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.grounds import Grounds
 from dualmatch.io.decisions import DecisionLog
 from dualmatch.io.intake import ReadOptions

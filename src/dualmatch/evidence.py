@@ -15,10 +15,11 @@ from scipy import sparse as sp
 from dualmatch.decode.belief import CLOSED, SURE, Beliefs
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.sparse_sinkhorn import SparsePlan
+from dualmatch.encode.evidence.knowledge import Knowledge
 from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, fact_sides
 from dualmatch.encode.evidence.texts import with_texts
-from dualmatch.encode.evidence.tokens import Knowledge, Scale
+from dualmatch.encode.evidence.tokens import Scale
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
@@ -115,19 +116,32 @@ def gather_evidence(
     if outcome is None:
         outcome = _outcome(looking, look, log)
         keeper.keep_outcome(outcome)
+    plan = looking.balanced(outcome.ranking, look.plan.sharpness)
+    return evidence_of(looking, look, outcome, plan, first_pairs, literals)
+
+
+def evidence_of(
+    looking: Looking,
+    look: Look,
+    outcome: Outcome,
+    plan: SparsePlan,
+    first_pairs: Ids,
+    literals: LiteralPair | None = None,
+) -> Evidence:
+    """All that the last look and the last word on it come to; `plan` balances the outcome's ranking."""
     return Evidence(
         similarity=look.similarity,
         ranking=outcome.ranking,
         settled=look.plan,
-        plan=looking.balanced(outcome.ranking, look.plan.sharpness),
+        plan=plan,
         beliefs=outcome.beliefs,
         first_pairs=first_pairs,
         relations=outcome.relations,
         knowledge=look.knowledge,
         weights=look.weights,
         scale=look.scale,
-        source=left,
-        target=right,
+        source=looking.left,
+        target=looking.right,
         literals=literals,
         rounds=outcome.log,
     )
@@ -137,7 +151,7 @@ def _all_rounds(
     looking: Looking, max_rounds: int, keeper: EvidenceKeeper, progress: Callable[[int, int], None] | None
 ) -> tuple[Look, Ids, list[Round]]:
     """The last look, the confident pairs after round 0, and what each round did; on from where the keeper stands."""
-    given, n_target = looking.given, looking.right.n_entities
+    given = looking.given
     kept = keeper.standing()
     if kept is None:
         look, first_pairs, log = None, given, []
@@ -155,8 +169,7 @@ def _all_rounds(
             whole = number < _WHOLE_ROUNDS or _is_settling(log[-1]) or number + 1 == max_rounds
             before = look.sure
             look = looking.again(look, whole)
-        changed = len(np.setxor1d(pair_codes(before, n_target), pair_codes(look.sure, n_target)))
-        log.append(look.summary(number, whole, changed, time.perf_counter() - start))
+        log.append(look.summary(number, whole, looking.changed(before, look.sure), time.perf_counter() - start))
         logger.info("%s", log[-1])
         keeper.keep_standing(Standing.of(look, first_pairs, log, looking.may_be_chance))
     return look, first_pairs, log
@@ -183,8 +196,3 @@ def _outcome(looking: Looking, look: Look, log: list[Round]) -> Outcome:
     return Outcome(
         beliefs, ranking, align_relations(looking.left, looking.right, pairs, looking.engine), (*log[:-1], last)
     )
-
-
-def pair_codes(pairs: Ids, n_target: int) -> Ids:
-    """One number for each pair."""
-    return pairs[:, 0] * n_target + pairs[:, 1]

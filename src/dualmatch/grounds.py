@@ -14,8 +14,8 @@ from dualmatch.decode.belief import SURE
 from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import best_candidates
+from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.encode.evidence.shared import Scoring
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs
 from dualmatch.errors import InputError
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Protocol, Self
 from scipy import sparse as sp
 
 from dualmatch.decode.belief import Beliefs
+from dualmatch.encode.evidence.knowledge import Knowledge
 from dualmatch.encode.evidence.relations import RelationAlignment
 from dualmatch.encode.evidence.sides import Ids
-from dualmatch.encode.evidence.tokens import Knowledge, Scale
+from dualmatch.encode.evidence.tokens import Scale
 from dualmatch.encode.seeds import FoundPairs
 from dualmatch.rounds import Floats, Look, Looking, Round
 
@@ -71,7 +72,7 @@ class Standing:
         """The last round's look; `looking` is as it was after that round."""
         looking.may_be_chance = self.may_be_chance
         plan = looking.balanced(self.similarity, self.sharpness)
-        return Look(self.knowledge, self.n_tokens, self.scale, self.weights, self.similarity, plan, self.beliefs)
+        return Look(self.scale, self.weights, self.similarity, self.beliefs, self.knowledge, self.n_tokens, plan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,10 @@ from dualmatch.decode.hiding import LEAST_SETTLED, hidden
 from dualmatch.decode.mixture import Scores
 from dualmatch.decode.sparse_sinkhorn import SparsePlan, sparse_sinkhorn
 from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
-from dualmatch.encode.evidence.tokens import Knowledge, Scale, SoftPairs, build_tokens
+from dualmatch.encode.evidence.tokens import Scale, build_tokens
 from dualmatch.engine import Engine
 
 

@@ -18,9 +18,10 @@ from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, SparsePlan, spa
 from dualmatch.encode.evidence.candidates import Scored, find_candidates, scored_tokens
 from dualmatch.encode.evidence.context import with_context
 from dualmatch.encode.evidence.decoys import decoy_scores
+from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind
-from dualmatch.encode.evidence.tokens import Knowledge, Scale, SoftPairs, TokenBuilder
+from dualmatch.encode.evidence.tokens import Scale, TokenBuilder
 from dualmatch.engine import Engine
 from dualmatch.placebo import without_partners
 
@@ -50,21 +51,37 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
-    """What one round saw: on what knowledge, which candidates, and what to believe of them."""
+class Basis:
+    """What the next round goes on from.
 
-    knowledge: Knowledge | None
-    n_tokens: int
+    Attributes
+    ----------
+    scale:
+        What the tokens of all entities told.
+    weights: two (n_entities,) float64
+        How much is known of each source and each target entity.
+    similarity: csr float32
+        Of the candidates.
+    """
+
     scale: Scale
     weights: tuple[Floats, Floats]
     similarity: sp.csr_matrix
-    plan: SparsePlan
     beliefs: Beliefs
 
     @property
     def sure(self) -> Ids:
         """Pairs more likely right than not: (n, 2)."""
         return self.beliefs.pairs[self.beliefs.confidence > SURE]
+
+
+@dataclass(frozen=True, eq=False)
+class Look(Basis):
+    """What one round saw: on what knowledge, which candidates, and what to believe of them."""
+
+    knowledge: Knowledge | None
+    n_tokens: int
+    plan: SparsePlan
 
     def summary(self, number: int, whole: bool, changed: int, seconds: float) -> Round:
         return Round(
@@ -82,7 +99,17 @@ class Look:
 
 
 class Looking:
-    """Rounds over one pair of graphs."""
+    """Rounds over one pair of graphs.
+
+    Parameters
+    ----------
+    given: (n, 2) int64
+        Seeds; they stay in every round.
+    model:
+        What tells true pairs, where it was learnt before: then it is not learnt again, and nothing is taken for chance.
+    columns_close:
+        Whether the target of a closed pair, too, is looked at no more.
+    """
 
     def __init__(
         self,
@@ -93,26 +120,28 @@ class Looking:
         engine: Engine,
         without: Collection[Part] = (),
         forbidden: Forbidden | None = None,
+        model: Learnt | None = None,
+        columns_close: bool = True,
     ) -> None:
         self.aligned, self.background = "relations" not in without, "background" not in without
         self.forbidden = Forbidden(given[:0]) if forbidden is None else forbidden
         self.left, self.right, self.kinds, self.given, self.engine = left, right, kinds, given, engine
         self.builder = TokenBuilder(left, right, kinds)
         self.scored: Scored | None = None  # of the last round
-        self.model: Learnt | None = None  # what tells true pairs, where it was learnt before
-        self.columns_close = True  # whether the target of a closed pair is looked at no more, either
-        self.may_be_chance = not len(given)  # until a round finds that most pairs are more than decoys reach
+        self.model, self.columns_close = model, columns_close
+        # until a round finds that most pairs are more than decoys reach
+        self.may_be_chance = model is None and not len(given)
 
     def first(self) -> Look:
         """Round 0: by time alone, or by the seeds."""
         return self._look(self._knowledge(self.given, None) if len(self.given) else None, None)
 
-    def again(self, before: Look, whole: bool) -> Look:
+    def again(self, before: Basis, whole: bool) -> Look:
         """The next round. One that is not whole looks only at what the round before left open; the rest stays."""
         knowledge = self._knowledge(before.sure, before.beliefs)
         return self._look(knowledge, None if whole or self.may_be_chance else before)
 
-    def _look(self, knowledge: Knowledge | None, before: Look | None) -> Look:
+    def _look(self, knowledge: Knowledge | None, before: Basis | None) -> Look:
         self.scored = None  # before the next ones take as much memory again
         among = None if before is None else _open(before.beliefs, self.columns_close)
         smoothing, dearest = (None, None) if before is None else before.scale
@@ -137,7 +166,12 @@ class Looking:
         beliefs = believe(plan, weights, self.given, decoys=decoys, model=self.model, engine=self.engine)
         self.may_be_chance &= not beliefs.learnt or beliefs.like_decoys > MOST_LIKE_DECOYS
         scale = Scale(tokens.smoothing, scored.dearest)
-        return Look(knowledge, len(tokens.weights), scale, weights, similarity, plan, beliefs)
+        return Look(scale, weights, similarity, beliefs, knowledge, len(tokens.weights), plan)
+
+    def changed(self, before: Ids, after: Ids) -> int:
+        """How many pairs stand in one of two lists only."""
+        old, new = (pairs[:, 0] * self.right.n_entities + pairs[:, 1] for pairs in (before, after))
+        return len(np.setxor1d(old, new))
 
     def ranking(self, look: Look, closed: Ids) -> sp.csr_matrix:
         """The last round's similarity, with context for what is in no `closed` pair."""

@@ -19,18 +19,16 @@ from scipy import sparse as sp
 
 from dualmatch.alignment import Alignment
 from dualmatch.config import Config
-from dualmatch.decode.belief import Beliefs
 from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.encode.evidence.relations import align_relations
 from dualmatch.encode.evidence.sides import Ids, fact_sides
-from dualmatch.encode.evidence.tokens import Scale
 from dualmatch.engine import Engine, InProcess
 from dualmatch.errors import InputError
-from dualmatch.evidence import STABLE_SHARE, Evidence, pair_codes
+from dualmatch.evidence import STABLE_SHARE, Evidence, evidence_of
 from dualmatch.graph.growing import Grown
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.keeping import EvidenceKeeper, KeepsNothing, Outcome, Standing
-from dualmatch.rounds import Floats, Look, Looking
+from dualmatch.rounds import Basis, Looking, Round
 from dualmatch.run import Run
 from dualmatch.stages import Progress, Stages
 
@@ -45,19 +43,15 @@ class Known:
 
     Attributes
     ----------
-    similarity, weights, scale, sharpness:
-        Of its last round (`dualmatch.rounds.Look`).
-    beliefs:
-        The final ones.
+    basis:
+        Its last round, with the final beliefs.
+    first_pairs: (n, 2)
+        Confident pairs after its round 0.
     seeds, forbidden: (n, 2)
         What it was given.
     """
 
-    similarity: sp.csr_matrix
-    weights: tuple[Floats, Floats]
-    scale: Scale
-    sharpness: float
-    beliefs: Beliefs
+    basis: Basis
     first_pairs: Ids
     seeds: Ids
     forbidden: Ids
@@ -69,11 +63,7 @@ class Known:
         if evidence is None:
             raise InputError(f"an update goes on from method evidence; {alignment.method} keeps nothing to go on from")
         return cls(
-            evidence.similarity,
-            evidence.weights,
-            evidence.scale,
-            evidence.settled.sharpness,
-            evidence.beliefs,
+            Basis(evidence.scale, evidence.weights, evidence.similarity, evidence.beliefs),
             evidence.first_pairs,
             alignment.pairs[alignment.is_seed].astype(np.int64),
             alignment.forbidden.pairs.astype(np.int64),
@@ -90,11 +80,7 @@ class Known:
         """What a finished run has kept."""
         none = np.zeros((0, 2), dtype=np.int64)
         return cls(
-            standing.similarity,
-            standing.weights,
-            standing.scale,
-            standing.sharpness,
-            outcome.beliefs,
+            Basis(standing.scale, standing.weights, standing.similarity, outcome.beliefs),
             standing.first_pairs,
             none if seeds is None else seeds.astype(np.int64),
             none if forbidden is None else forbidden.astype(np.int64),
@@ -109,28 +95,23 @@ class Known:
             target_row = np.where(pairs[:, 1] == NO_PARTNER, NO_PARTNER, rows[1][pairs[:, 1]])
             return np.stack([rows[0][pairs[:, 0]], target_row], axis=1)
 
-        pairs = moved(self.beliefs.pairs)
+        basis, old = self.basis, self.basis.beliefs
+        pairs = moved(old.pairs)
         order = np.argsort(pairs[:, 0], kind="stable")
-        probability = _moved(self.beliefs.probability, rows, shape)
+        probability = _moved(old.probability, rows, shape)
         beliefs = replace(
-            self.beliefs,
+            old,
             pairs=pairs[order],
-            confidence=self.beliefs.confidence[order],
+            confidence=old.confidence[order],
             probability=sp.csr_array(probability),
             partner=np.ones(probability.nnz),  # the next round says it anew
         )
-        weights = [np.full(size, self.scale.smoothing) for size in shape]
+        weights = [np.full(size, basis.scale.smoothing) for size in shape]
         for side in (0, 1):
-            weights[side][rows[side]] = self.weights[side]
-        return replace(
-            self,
-            similarity=_moved(self.similarity, rows, shape),
-            weights=(weights[0], weights[1]),
-            beliefs=beliefs,
-            first_pairs=moved(self.first_pairs),
-            seeds=moved(self.seeds),
-            forbidden=moved(self.forbidden),
-        )
+            weights[side][rows[side]] = basis.weights[side]
+        similarity = _moved(basis.similarity, rows, shape)
+        now = Basis(basis.scale, (weights[0], weights[1]), similarity, beliefs)
+        return Known(now, moved(self.first_pairs), moved(self.seeds), moved(self.forbidden))
 
 
 def update(
@@ -205,41 +186,36 @@ def gather_again(
     """
     engine = InProcess() if engine is None else engine
     left, right, kinds = fact_sides(source, target)
-    looking = Looking(left, right, kinds, known.seeds, engine, forbidden=Forbidden(known.forbidden))
-    looking.may_be_chance, looking.model, looking.columns_close = False, known.beliefs.model, not many_to_one
-    plan = looking.balanced(known.similarity, known.sharpness)
-    look = Look(None, 0, known.scale, known.weights, known.similarity, plan, known.beliefs)
-    log = []
-    for number in range(_MAX_ROUNDS):
+    looking = Looking(
+        left,
+        right,
+        kinds,
+        known.seeds,
+        engine,
+        forbidden=Forbidden(known.forbidden),
+        model=known.basis.beliefs.model,
+        columns_close=not many_to_one,
+    )
+    looking.may_be_chance = False
+    log: list[Round] = []
+    before = known.basis
+    while True:
         if progress is not None:
-            progress(number, _MAX_ROUNDS)
-        start, before = time.perf_counter(), look.sure
-        look = looking.again(look, whole=False)
-        changed = len(np.setxor1d(pair_codes(before, right.n_entities), pair_codes(look.sure, right.n_entities)))
-        log.append(look.summary(number, False, changed, time.perf_counter() - start))
+            progress(len(log), _MAX_ROUNDS)
+        start = time.perf_counter()
+        look = looking.again(before, whole=False)
+        changed = looking.changed(before.sure, look.sure)
+        log.append(look.summary(len(log), False, changed, time.perf_counter() - start))
         logger.info("%s", log[-1])
-        if changed <= STABLE_SHARE * len(look.sure):
+        if changed <= STABLE_SHARE * len(look.sure) or len(log) == _MAX_ROUNDS:
             break
+        before = look
     relations = align_relations(left, right, look.sure, engine)
+    outcome = Outcome(look.beliefs, look.similarity, relations, tuple(log))
     if keeper is not None:
         keeper.keep_standing(Standing.of(look, known.first_pairs, log, may_be_chance=False))
-        keeper.keep_outcome(Outcome(look.beliefs, look.similarity, relations, tuple(log)))
-    return Evidence(
-        similarity=look.similarity,
-        ranking=look.similarity,
-        settled=look.plan,
-        plan=look.plan,
-        beliefs=look.beliefs,
-        first_pairs=known.first_pairs,
-        relations=relations,
-        knowledge=look.knowledge,
-        weights=look.weights,
-        scale=look.scale,
-        source=left,
-        target=right,
-        literals=None,
-        rounds=tuple(log),
-    )
+        keeper.keep_outcome(outcome)
+    return evidence_of(looking, look, outcome, look.plan, known.first_pairs)
 
 
 def _moved(matrix: sp.csr_matrix | sp.csr_array, rows: tuple[Ids, Ids], shape: tuple[int, int]) -> sp.csr_matrix:

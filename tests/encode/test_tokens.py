@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.encode.evidence.sides import FactSides, TimeKind, fact_sides
-from dualmatch.encode.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, build_tokens
+from dualmatch.encode.evidence.tokens import TokenBuilder, build_tokens
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 PAIR = simulate(World(entities=200, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, seed=11))

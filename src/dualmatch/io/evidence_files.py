@@ -12,8 +12,9 @@ from scipy import sparse as sp
 
 from dualmatch.decode.belief import Beliefs
 from dualmatch.decode.mixture import Learnt
+from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.encode.evidence.relations import RelationAlignment
-from dualmatch.encode.evidence.tokens import Knowledge, Scale, SoftPairs
+from dualmatch.encode.evidence.tokens import Scale
 from dualmatch.io.arrays import Arrays, Stored, matrix_as_arrays, read_arrays, write_arrays
 from dualmatch.keeping import Outcome, Standing
 from dualmatch.rounds import Round

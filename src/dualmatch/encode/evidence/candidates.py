@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.encode.evidence.tokens import Among, Tokens
+from dualmatch.encode.evidence.families import Among
+from dualmatch.encode.evidence.tokens import Tokens
 from dualmatch.engine import Engine, InProcess
 
 Vector = NDArray[np.float64]

@@ -14,8 +14,9 @@ from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.encode.evidence.candidates import Scored, smoothed, weight_of
+from dualmatch.encode.evidence.knowledge import Knowledge
 from dualmatch.encode.evidence.sides import ABSENT, FactSides, Ids, TimeKind
-from dualmatch.encode.evidence.tokens import Knowledge, Tokens, bearers
+from dualmatch.encode.evidence.tokens import Tokens, bearers
 from dualmatch.graph.hashing import mixed
 
 Vector = NDArray[np.float64]

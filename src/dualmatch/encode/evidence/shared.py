@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.encode.evidence.candidates import scored_tokens
+from dualmatch.encode.evidence.knowledge import Knowledge
 from dualmatch.encode.evidence.sides import FactSides, Ids, TimeKind, fact_sides
 from dualmatch.encode.evidence.texts import with_texts
-from dualmatch.encode.evidence.tokens import Knowledge, Tokens, bearers, build_tokens
+from dualmatch.encode.evidence.tokens import Tokens, bearers, build_tokens
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
