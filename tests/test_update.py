@@ -7,11 +7,11 @@ import pytest
 
 from dualmatch import TemporalGraph, align
 from dualmatch.alignment import Alignment
+from dualmatch.changes import changes_since
 from dualmatch.errors import InputError
 from dualmatch.graph.growing import Grown, grown
 from dualmatch.simulate import SimulatedPair, World, simulate
 from dualmatch.update import Known, update
-from dualmatch.update_changes import changes_since
 from parts_of_graphs import some_facts
 
 NOTHING = TemporalGraph.from_facts([])

@@ -36,7 +36,7 @@ _PER_CELL: Final = {
     "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0)),
     "fused": ((1e-6, 2.5e-6), (20.0, 55.0)),
 }
-_PER_FACT: Final = {"evidence": (2e-5, 6e-5)}
+_EVIDENCE_UNITS_PER_FACT: Final = (2e-5, 6e-5)
 _BASE_BYTES: Final = 2.3e8
 # Method evidence, fitted to measured peaks (docs/planning.md): bytes of an entity's token, of which a side of a fact
 # has one in each family; and of an entity, for its candidates. Other graphs may take this much more or less.
@@ -56,7 +56,7 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
     """
     unit = quick_unit_seconds() if unit is None else unit
     if config.method == "evidence":
-        size, units = source.n_facts + target.n_facts, _PER_FACT["evidence"]
+        size, units = source.n_facts + target.n_facts, _EVIDENCE_UNITS_PER_FACT
         expected = expected_bytes(source, target)
         low, high = (expected / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
         return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))

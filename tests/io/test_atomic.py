@@ -138,3 +138,21 @@ def test_what_a_killed_process_left_is_removed(old: Path) -> None:
     assert left.exists()
     remove_leftover(old, 4711)
     assert not left.exists()
+
+
+def test_a_block_within_another_ends_with_that(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("old")
+
+    def both() -> None:
+        with replacing_together():
+            with replacing_together():
+                write_text(first, "new")
+            assert first.read_text() == "old"
+            write_text(second, "new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        both()
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
+    assert first.read_text() == "old"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
 
 from dualmatch.alignment import Alignment
+from dualmatch.changes import LinkChange, changes_since
 from dualmatch.cli import console
 from dualmatch.cli.engine import EngineOptions, engine_options
 from dualmatch.cli.json_output import JsonOutput
@@ -21,14 +20,13 @@ from dualmatch.errors import InputError
 from dualmatch.explain import reasons as reasons_of
 from dualmatch.graph.growing import Grown, grown
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.io.atomic import check_outputs
+from dualmatch.io.atomic import check_outputs, replacing_together
+from dualmatch.io.changes import CHANGES, change_table
 from dualmatch.io.export import check_names
 from dualmatch.io.fingerprint import sha256_of
-from dualmatch.io.finished_run import FinishedRun, finished_run
-from dualmatch.io.links import read_links
+from dualmatch.io.finished_run import finished_run
 from dualmatch.io.manifest import Terms
 from dualmatch.io.opening import STANDARD_INPUT
-from dualmatch.io.outputs import Outputs
 from dualmatch.io.rdf import files_named_in
 from dualmatch.io.read import Reading, read
 from dualmatch.io.record import Cost
@@ -39,11 +37,9 @@ from dualmatch.io.sides import Recipe, Sides
 from dualmatch.io.tables_out import write_table
 from dualmatch.io.why import input_hashes
 from dualmatch.memory import peak_mb
-from dualmatch.update import Known, update
-from dualmatch.update_changes import LinkChange, Links, changes_since
+from dualmatch.update import update
 
 _PATH = click.Path(path_type=Path)
-_CHANGES = "changes.tsv"
 
 
 @click.command("update")
@@ -94,8 +90,8 @@ def update_command(
         engine.opened(before.config) as blocks,
         console.progress_shown(quiet) as progress,
     ):
-        known, links_before = _known(before), before.links
-        outputs, changes_path = _outputs(before, new), new / _CHANGES
+        known, links_before = before.known, before.links
+        outputs, changes_path = before.outputs_in(new), new / CHANGES
         asked = asked.over(before.folder.manifest.recipe.options).with_rejected_beside(outputs.links)
         files = (*source_facts, *target_facts, links_before)
         taken = (*folder.own_files, *files)
@@ -115,11 +111,12 @@ def update_command(
         read_seconds = time.perf_counter() - start
         alignment = update(known, source, target, before.config, engine=blocks, progress=progress, keeper=folder)
         folder.keep_inputs(_inputs(alignment, arrived))
-        changes = changes_since(_links(links_before, before), alignment, source, target)
+        changes = changes_since(before.named_links, alignment, source, target)
         words = reasons_of(alignment) if outputs.call.reasons else None
         seconds = {"read": read_seconds, **alignment.seconds, "total": time.perf_counter() - start}
-        outputs.write(alignment, words, recipe, input_hashes(recipe), Cost(called_with(), seconds, peak_mb()))
-        write_table(_table(changes), changes_path)
+        with replacing_together():
+            outputs.write(alignment, words, recipe, input_hashes(recipe), Cost(called_with(), seconds, peak_mb()))
+            write_table(change_table(changes), changes_path)
         folder.finish()
     written = [str(path) for path in (*outputs.paths, changes_path)]
     new_facts = [_said(source, before.inputs.source), _said(target, before.inputs.target)]
@@ -142,14 +139,6 @@ def _summarise(said: dict[str, Any], links: Path, changes: Path) -> None:
         )
     listed = ", ".join(f"{said['changes'].get(kind, 0):,} {kind}" for kind in ("new", "lost", "other partner"))
     console.say(f"{said['links']:,} links written to {links}: {listed} (see {changes})")
-
-
-def _outputs(before: FinishedRun, new: Path) -> Outputs:
-    """What the run wrote, in the new folder: links of the same name and format, relations and reasons if it had any."""
-    manifest = before.folder.manifest
-    call = replace(manifest.call, seeds=None, forbid=None)  # the new run keeps them by their rows
-    names = {name: new / Path(path).name for name, path in manifest.terms.outputs.items()}
-    return Outputs(names["links"], names.get("relations"), explained=True, call=call)
 
 
 def _read(facts: tuple[tuple[Path, ...], tuple[Path, ...]], asked: Asked, inputs: RunInputs) -> Sides:
@@ -176,38 +165,7 @@ def _inputs(alignment: Alignment, arrived: Sides) -> RunInputs:
     )
 
 
-def _known(before: FinishedRun) -> Known:
-    """What the run knows; an `InputError` where an update cannot go on from it."""
-    path, inputs, standing, outcome = before.folder.path, before.inputs, before.standing, before.outcome
-    if before.config.method != "evidence" or standing is None or outcome is None:
-        raise InputError(f"{path}: an update goes on from method evidence; this run is of {before.config.method}")
-    if inputs.literals is not None:
-        raise InputError(
-            f"{path}: its run looked at labels, which new entities come without; align again with all facts"
-        )
-    return Known.from_run(standing, outcome, inputs.seeds, inputs.forbidden)
-
-
-def _links(path: Path, before: FinishedRun) -> Links:
-    call = before.folder.manifest.call
-    pairs, confidence = read_links(path, call.naming, call.output_format)
-    return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
-
-
 def _said(grown_graph: Grown, before: TemporalGraph) -> dict[str, int]:
     graph = grown_graph.graph
     facts = graph.n_facts - before.n_facts
     return {"facts": facts, "known": grown_graph.n_known, "entities": graph.n_entities - before.n_entities}
-
-
-def _table(changes: list[LinkChange]) -> pl.DataFrame:
-    columns = ("source", "before", "after", "kind", "confidence_before", "confidence", "why")
-    return pl.DataFrame(
-        {
-            name: pl.Series(
-                [getattr(change, name) for change in changes],
-                dtype=pl.Float64 if name.startswith("confidence") else pl.String,
-            )
-            for name in columns
-        }
-    )

@@ -97,7 +97,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together() -> Iterator[None]:
-    """Files replaced within the block take their places at its end; where one cannot be written, none does."""
+    """Files replaced within the block take their places at its end; where one cannot be written, none does.
+
+    A block within another one ends with that.
+    """
+    if _waiting.get() is not None:
+        yield
+        return
     waiting: dict[Path, Path] = {}
     token = _waiting.set(waiting)
     try:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dualmatch.changes import Links
 from dualmatch.config import Config
 from dualmatch.errors import InputError
+from dualmatch.io.links import read_links
 from dualmatch.io.manifest import Manifest, read_manifest
+from dualmatch.io.outputs import Outputs
 from dualmatch.io.run_folder import RunFolder
 from dualmatch.io.run_inputs import RunInputs
 from dualmatch.keeping import Outcome, Standing
+from dualmatch.update import Known
 
 
 def links_of(path: Path) -> Path:
@@ -59,6 +63,32 @@ class FinishedRun:
             what = "has changed since the run was finished" if path.exists() else "is gone"
             raise InputError(f"{path}: {what}; bring the links back as the run wrote them, or {manifest.way_on}")
         return path
+
+    @property
+    def named_links(self) -> Links:
+        """The links by name; as for `links`."""
+        call = self.folder.manifest.call
+        pairs, confidence = read_links(self.links, call.naming, call.output_format)
+        return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
+
+    @property
+    def known(self) -> Known:
+        """What an update goes on from; an `InputError` where there is no such thing."""
+        path, inputs = self.folder.path, self.inputs
+        if self.config.method != "evidence" or self.standing is None or self.outcome is None:
+            raise InputError(f"{path}: an update goes on from method evidence; this run is of {self.config.method}")
+        if inputs.literals is not None:
+            raise InputError(
+                f"{path}: its run looked at labels, which new entities come without; align again with all facts"
+            )
+        return Known.from_run(self.standing, self.outcome, inputs.seeds, inputs.forbidden)
+
+    def outputs_in(self, folder: Path) -> Outputs:
+        """What the run wrote, in another folder: links of the same name and format, relations and reasons if any."""
+        manifest = self.folder.manifest
+        call = replace(manifest.call, seeds=None, forbid=None)  # the new run keeps them by their rows
+        names = {name: folder / Path(path).name for name, path in manifest.terms.outputs.items()}
+        return Outputs(names["links"], names.get("relations"), explained=True, call=call)
 
 
 @contextmanager

@@ -184,6 +184,17 @@ def read_manifest(folder: Path) -> Manifest | None:
     return manifest
 
 
+def check_free(path: Path, manifest: Manifest | None, resume: bool) -> None:
+    """Refuse to begin where a run would be lost."""
+    if manifest is None or resume:
+        return
+    if manifest.state == "finished":
+        raise InputError(f"{path}: holds a finished run; choose another folder, or replace it with --force")
+    if manifest.verb == "update":
+        raise InputError(f"{path}: holds an update that was interrupted; {manifest.way_on}")
+    raise InputError(f"{path}: holds a run that was interrupted; go on with --resume, or begin it anew with --force")
+
+
 def write_manifest(manifest: Manifest, folder: Path) -> None:
     """Put a manifest in the place of the one before."""
     write_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=1, allow_nan=False) + "\n")

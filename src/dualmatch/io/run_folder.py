@@ -24,7 +24,17 @@ from dualmatch.io.checkpoint import CheckpointFile
 from dualmatch.io.evidence_files import read_outcome, read_standing, write_outcome, write_standing
 from dualmatch.io.fingerprint import Fingerprint
 from dualmatch.io.lock import LOCK, Holder, locked
-from dualmatch.io.manifest import MANIFEST, Manifest, Stage, Terms, Verb, read_manifest, seen_from, write_manifest
+from dualmatch.io.manifest import (
+    MANIFEST,
+    Manifest,
+    Stage,
+    Terms,
+    Verb,
+    check_free,
+    read_manifest,
+    seen_from,
+    write_manifest,
+)
 from dualmatch.io.run_inputs import RunInputs, read_run_inputs, write_run_inputs
 from dualmatch.keeping import Outcome, Standing
 
@@ -75,7 +85,7 @@ class RunFolder:
         with locked(path) as before:
             try:
                 manifest = None if force else read_manifest(path)
-                _check_state(path, manifest, resume)
+                check_free(path, manifest, resume)
                 yield cls(path, manifest, before)
             finally:
                 if not os.path.exists(path / MANIFEST):  # nothing has begun: leave nothing behind
@@ -291,13 +301,3 @@ def _check_kind(path: Path, resume: bool) -> None:
     if strange and MANIFEST not in held:
         shown = ", ".join(strange[:3]) + (" …" if len(strange) > 3 else "")
         raise InputError(f"{path}: holds other files ({shown}); give a run a folder of its own")
-
-
-def _check_state(path: Path, manifest: Manifest | None, resume: bool) -> None:
-    if manifest is None or resume:
-        return
-    if manifest.state == "finished":
-        raise InputError(f"{path}: holds a finished run; choose another folder, or replace it with --force")
-    if manifest.verb == "update":
-        raise InputError(f"{path}: holds an update that was interrupted; {manifest.way_on}")
-    raise InputError(f"{path}: holds a run that was interrupted; go on with --resume, or begin it anew with --force")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
+from dualmatch.changes import Kind, kind_of
 from dualmatch.grounds import Grounds
-
-Kind = Literal["new", "lost", "other partner"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ def changes_between(before: Grounds, after: Grounds) -> list[Change]:
         was, now = old.get(source), new.get(source)
         if was == now:
             continue
-        kind: Kind = "new" if was is None else "lost" if now is None else "other partner"
-        found.append(Change(kind, source, was, now, sure.get(source, 0.0), source in told))
+        found.append(Change(kind_of(was, now), source, was, now, sure.get(source, 0.0), source in told))
     found.sort(key=lambda change: (change.by_decision, -change.confidence))
     return found

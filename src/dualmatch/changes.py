@@ -1,4 +1,4 @@
-"""What an update changed, and why."""
+"""What changed between two alignments, and why."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dualmatch.graph.growing import Grown
 from dualmatch.graph.model import TemporalGraph
 
 Kind = Literal["new", "lost", "other partner"]
+"""What became of the link of a source entity."""
 Flags = NDArray[np.bool_]
 Links = dict[str, tuple[str, float]]
 """Source name → target name and confidence."""
@@ -57,12 +58,11 @@ def changes_since(before: Links, after: Alignment, source: Grown, target: Grown)
     found = []
     for name in changed:
         was, is_now = before.get(name), now.get(name)
-        kind: Kind = "new" if was is None else "lost" if is_now is None else "other partner"
         row = source.graph.entity_rows[name]
         partners = [target.graph.entity_rows[link[0]] for link in (is_now, was) if link is not None]
         found.append(
             LinkChange(
-                kind,
+                kind_of(was, is_now),
                 name,
                 None if was is None else was[0],
                 None if is_now is None else is_now[0],
@@ -72,6 +72,15 @@ def changes_since(before: Links, after: Alignment, source: Grown, target: Grown)
             )
         )
     return found
+
+
+def kind_of(before: object | None, after: object | None) -> Kind:
+    """The kind of a change; None where there is no link.
+
+    >>> kind_of(None, "Q7"), kind_of("Q7", None), kind_of("Q7", "Q9")
+    ('new', 'lost', 'other partner')
+    """
+    return "new" if before is None else "lost" if after is None else "other partner"
 
 
 def _why(row: int, partners: list[int], grown: tuple[Grown, Grown], near: list[Flags]) -> str:
