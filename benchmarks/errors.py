@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from dualmatch.alignment import MORE_LIKELY_THAN_NOT
 from dualmatch.causes import CAUSES, cause_of
-from dualmatch.evidence import gather_evidence
 from dualmatch.io.folder import read_folder
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import align_by_evidence
 
 
 def main() -> None:
@@ -19,11 +21,11 @@ def main() -> None:
     for folder in parser.parse_args().folders:
         data = read_folder(folder)
         gold = np.concatenate([data.read_pairs(folder / part) for part in ("sup_pairs", "ref_pairs")])
-        evidence = gather_evidence(data.source, data.target)
+        evidence = align_by_evidence(Problem.of(data.source, data.target))
         rank, _ = evidence.plan.ranks(gold)
         print(f"{folder.name}: {(rank > 1).sum():,} of {len(gold):,} pairs are not ranked first")
-        believed = evidence.beliefs.pairs[evidence.beliefs.confidence > 0.5]
-        cause = cause_of(data.source, data.target, gold, believed)
+        pairs, confidence = evidence.pairs
+        cause = cause_of(data.source, data.target, gold, pairs[confidence > MORE_LIKELY_THAN_NOT])
         for number, words in enumerate(CAUSES):
             chosen = cause == number
             missed = chosen & (rank > 1)

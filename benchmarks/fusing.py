@@ -11,16 +11,19 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from dualmatch.align import with_settled
+from dualmatch.alignment import SoftPlan
 from dualmatch.cli.process import prepare_process
 from dualmatch.config import Config
 from dualmatch.decode.fusing import FUSED_WEIGHTS, fuse
 from dualmatch.decode.matching import matching_problem, top_1
-from dualmatch.decode.sparse_sinkhorn import SparsePlan
+from dualmatch.decode.sharpness import sharpness_of
 from dualmatch.encode.relational import relational_similarity
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.evaluate import ranking
-from dualmatch.evidence import gather_evidence
 from dualmatch.io.folder import read_folder
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import align_by_evidence
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -38,8 +41,8 @@ def measure(name: str, config: Config) -> None:
     """Evidence once, the encoder once, then every weight."""
     data = read_folder(DATA / name)
     gold = np.concatenate([data.read_pairs(DATA / name / part) for part in ("sup_pairs", "ref_pairs")])
-    evidence = gather_evidence(data.source, data.target)
-    closed = evidence.closed
+    evidence = align_by_evidence(Problem.of(data.source, data.target))
+    closed = evidence.settled
     graphs = (data.source, data.target)
     open_rows, open_columns = (
         np.setdiff1d(np.flatnonzero(graph.is_in_a_fact), closed[:, side]) for side, graph in enumerate(graphs)
@@ -50,15 +53,15 @@ def measure(name: str, config: Config) -> None:
         "relational": relational_similarity(*graphs, closed.astype(np.int32), config, pseudo=True),
     }
 
-    def show(label: str, plan: SparsePlan) -> None:
+    def show(label: str, plan: SoftPlan) -> None:
         found = ranking(plan.ranks(gold)[0])
-        distance = problem.distance(top_1(plan.best().column_of_row, plan.shape[1]))
+        distance = problem.distance(top_1(plan.best().column_of_row, data.target.n_entities))
         figures = f"{found.h1:.2f} / {found.h10:.2f} / {found.mrr:.4f}"
         print(f"{name}  {label:42}  {figures}  D {distance.total:.0f}", flush=True)
 
-    show("evidence without context", evidence.settled)
     show("evidence", evidence.plan)
-    similarity, sharpness = sparse.csr_array(evidence.ranking), evidence.settled.sharpness
+    similarity = with_settled(sparse.csr_array(evidence.similarity), closed)
+    sharpness = sharpness_of(similarity)
     for used in (("temporal",), ("relational",), ("temporal", "relational")):
         for weight in FUSED_WEIGHTS[1:]:
             some = {channel: channels[channel] for channel in used}

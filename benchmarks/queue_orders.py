@@ -55,7 +55,7 @@ def orders(grounds: Grounds, seed: int) -> dict[str, np.ndarray]:
     """Source rows, by the queue and by what else it could be."""
     queue = queue_of(grounds)
     middling = 4 * queue.probability * (1 - queue.probability)
-    doubt = np.where(queue.matched, middling, np.maximum(middling, 1.0 - queue.probability))
+    doubt = np.where(queue.linked, middling, np.maximum(middling, 1.0 - queue.probability))
     settled = np.zeros(grounds.target.n_entities)
     np.maximum.at(settled, grounds.pairs[:, 1], grounds.confidence)
     here, there = waiting(grounds.source, 1 - queue.probability), waiting(grounds.target, 1 - settled)

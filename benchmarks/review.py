@@ -20,12 +20,14 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.config import Config
-from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.grounds import Grounds
 from dualmatch.io.decisions import DecisionLog
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.sides import Recipe
 from dualmatch.io.why import ExplainedRun
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.model import Model
+from dualmatch.methods.evidence.state import RoundState
 from dualmatch.review.serve import Place, Serving
 from dualmatch.review.session import Filter, Session
 from dualmatch.simulate import SimulatedPair, scale_world, simulate
@@ -130,10 +132,22 @@ def made_up(pair: SimulatedPair) -> Grounds:
     candidates = sp.csr_array((value, (row, column)), shape=(pair.source.n_entities, pair.target.n_entities))
     candidates.sum_duplicates()
     linked = confidence > 0.5
-    relations = np.arange(2 * pair.source.n_relations), np.arange(2 * pair.target.n_relations)
-    knowledge = Knowledge(SoftPairs(gold[linked, 0], gold[linked, 1], confidence[linked]), *relations)
-    seeds = np.zeros(int(linked.sum()), dtype=bool)
-    return Grounds(pair.source, pair.target, knowledge, candidates, gold[linked], confidence[linked], seeds)
+    entries = candidates.tocoo()
+    log_odds = np.log(entries.data) - np.log1p(-entries.data)
+    model = Model.of_sizes(2 * pair.source.n_relations, 2 * pair.target.n_relations)
+    state = RoundState.of_pairs(
+        entries.row.astype(np.int64), entries.col.astype(np.int64), log_odds, candidates.shape, model
+    )
+    return Grounds(
+        pair.source,
+        pair.target,
+        state,
+        Confidence.as_they_are(),
+        candidates,
+        gold[linked],
+        confidence[linked],
+        np.zeros(int(linked.sum()), dtype=bool),
+    )
 
 
 if __name__ == "__main__":

@@ -9,18 +9,19 @@ import sys
 import time
 from pathlib import Path
 
-from dualmatch.evidence import gather_evidence
 from dualmatch.io.folder import read_folder
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import align_by_evidence
 
 # Functions by module and name; what one calls within another of the list counts for both.
 PARTS = {
     "searching candidates": ("candidates.py", "find_candidates"),
     "building tokens": ("tokens.py", "build"),
-    "balancing the plan of a round": ("rounds.py", "balanced"),
-    "beliefs": ("belief.py", "believe"),
-    "aligning relations": ("relations.py", "align_relations"),
-    "context for rankings": ("context.py", "with_context"),
-    "the placebo, its search and tokens included": ("placebo.py", "without_partners"),
+    "finding which pairs support each other": ("support.py", "find_support"),
+    "weighing support": ("propagation.py", "evidence"),
+    "matching one to one": ("one_to_one.py", "match"),
+    "learning the model": ("rounds.py", "learnt"),
+    "the trial, its search and all included": ("trial.py", "run_trial"),
 }
 
 
@@ -28,11 +29,11 @@ def main() -> None:
     data = read_folder(Path(sys.argv[1]))
     profile = cProfile.Profile(time.process_time)
     profile.enable()
-    evidence = gather_evidence(data.source, data.target)
+    evidence = align_by_evidence(Problem.of(data.source, data.target))
     profile.disable()
     rows = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     cumulative = {(Path(file).name, name): row[3] for (file, _, name), row in rows.items()}
-    whole = cumulative["evidence.py", "gather_evidence"]
+    whole = cumulative["result.py", "align_by_evidence"]
     print(f"{len(evidence.rounds)} rounds, {whole:.1f} s of the processor's time (all threads)")
     for words, function in PARTS.items():
         print(f"{cumulative.get(function, 0.0) / whole:5.0%}  {words}")

@@ -22,8 +22,8 @@ from dualmatch.simulate import World, simulate, write_folder
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-# Few facts in common: some pairs are doubtful, some entities have no partner.
-DOUBTFUL = World(entities=150, mean_facts=7, common_share=0.4, seed=11)
+# Half the facts in common, many dates missing: some pairs are doubtful, and some entities without a partner show it.
+DOUBTFUL = World(entities=400, mean_facts=7, common_share=0.5, missing_share=0.3, seed=11)
 
 
 def chromium() -> str | None:
@@ -80,9 +80,9 @@ class Client:
 
 
 @contextmanager
-def served(links: Path, prepared: bool = True) -> Iterator[Serving]:
+def served(links: Path, prepared: bool = True, folder: Path | None = None) -> Iterator[Serving]:
     """Unless told otherwise reasons are ready, so that no page changes under a test's hands."""
-    serving = Serving(open_session(links), Place())
+    serving = Serving(open_session(links, folder=folder), Place())
     if prepared:
         serving.session.prepare()
     thread = threading.Thread(target=serving.run)

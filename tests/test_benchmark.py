@@ -82,6 +82,9 @@ def test_the_schema_lets_nothing_else_through(small_world: Path) -> None:
         {"protocols": {**report["protocols"], "open": {}}},
         {"protocols": {**report["protocols"], "open": {"all": {"h1": 101, "h10": 0, "mrr": 0, "pairs": 0}}}},
         {"abstention": {**report["abstention"], "precision": 90.0}},
+        {"abstention": {**report["abstention"], "known": None}},
+        {"calibration": {**report["calibration"], "all": None}},
+        {"verdicts": {**report["verdicts"], "linked": -1}},
         {"seconds": {**report["seconds"], "other": 0}},
     ):
         with pytest.raises(jsonschema.ValidationError):
@@ -102,6 +105,12 @@ def test_evidence_fills_its_part_of_the_report(small_world: Path) -> None:
     assert [step["number"] for step in report["rounds"]] == list(range(len(report["rounds"])))
     assert report["rounds"]
     assert None not in report["abstention"].values()
+    counts = report["verdicts"]
+    assert counts["linked"] + counts["undecided"] + counts["no_match"] == 60
+    assert counts["linked"] == report["abstention"]["emitted"]
+    everything = report["calibration"]["all"]
+    assert sum(part["pairs"] for part in everything["bins"]) == everything["pairs"] >= 54
+    assert everything["coverage"] >= 0.9
     assert sum(part["pairs"] for part in report["calibration"]["bins"]) == report["abstention"]["emitted"] > 0
     strict = checked(benchmark(small_world, Config(method="evidence", min_confidence=0.95, max_fdr=0.01)).report)
     assert 0 < strict["abstention"]["emitted"] <= report["abstention"]["emitted"]
@@ -151,6 +160,36 @@ def test_a_group_file_is_looked_up_in_the_folder_first(
     groups = {"there": Path("group"), "here": (tmp_path / "group").absolute()}
     found = benchmark(folder, Config(), group_files=groups).report["protocols"]["open"]
     assert (found["there"]["pairs"], found["here"]["pairs"]) == (1, 2)
+
+
+def labels_of(folder: Path, name: str) -> list[str]:
+    """A line for each entity of one side: its name, and the number that its partner has, too."""
+    pairs = [
+        line.split("\t") for file in ("sup_pairs", "ref_pairs") for line in (folder / file).read_text().splitlines()
+    ]
+    number = {entity: at for at, pair in enumerate(pairs) for entity in pair}
+    rows = [line.split("\t") for line in (folder / name).read_text().splitlines()]
+    return [f"{entity}\tNo. {number[row]:02} {row}" for row, entity in rows if row in number]
+
+
+def test_names_are_compared_where_files_of_labels_are_given(small_world: Path, tmp_path: Path) -> None:
+    files = tmp_path / "labels_1.tsv", tmp_path / "labels_2.tsv"
+    for file, name in zip(files, ("ent_ids_1", "ent_ids_2"), strict=True):
+        file.write_text("\n".join(labels_of(small_world, name)) + "\n")
+    plain, named = benchmark(small_world, Config()), benchmark(small_world, Config(), label_files=files)
+    for run, compared in ((plain, False), (named, True)):
+        checked(run.report)
+        assert run.alignment.evidence is not None
+        assert (run.alignment.evidence.state.model.names is not None) == compared
+    with pytest.raises(InputError, match=r"labels_2\.tsv: names no entity of .*give the source's labels first"):
+        benchmark(small_world, Config(), label_files=files[::-1])
+
+
+def test_labels_are_looked_up_in_the_folder_first(make_folder: MakeFolder, tmp_path: Path) -> None:
+    folder = make_folder(labels_1="Ada\tAda Lovelace\n", labels_2="Q7\tAda Lovelace\n")
+    run = benchmark(folder, Config(), label_files=(Path("labels_1"), Path("labels_2")))
+    assert run.alignment.evidence is not None
+    assert run.alignment.evidence.problem.names is not None
 
 
 def test_the_parts_add_up_to_the_total(small_world: Path) -> None:

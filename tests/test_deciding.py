@@ -7,7 +7,7 @@ import pytest
 
 from conftest import LIVES_SOURCE, lives
 from dualmatch import Alignment, ConfigError, InputError, TemporalGraph, align, explain
-from dualmatch.decode.no_match import Reason
+from dualmatch.decode.verdicts import Reason, Verdict
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 NOISY = World(entities=200, mean_facts=6, common_share=0.5, unmatched_source=0.2, unmatched_target=0.2, seed=8)
@@ -20,7 +20,7 @@ def noisy() -> SimulatedPair:
 
 def reason_of(alignment: Alignment) -> dict[str, tuple[str, str]]:
     """Name → category and words."""
-    none = alignment.no_matches
+    none = alignment.unlinked
     return {
         alignment.source.entities[row]: (Reason(none.reason[at]).name, none.in_words(at, alignment.target.entities))
         for at, row in enumerate(none.row)
@@ -41,8 +41,8 @@ def test_least_confidence() -> None:
     assert set(map(tuple, low.pairs)) < set(map(tuple, everything.pairs))
 
 
-@pytest.mark.parametrize("method", ["temporal", "evidence"])
-def test_the_expected_share_of_wrong_pairs_is_kept_and_told(noisy: SimulatedPair, method: str) -> None:
+def test_the_expected_share_of_wrong_pairs_is_kept_and_told(noisy: SimulatedPair) -> None:
+    method = "evidence"
     plain = align(noisy.source, noisy.target, method=method, min_confidence=0.0)
     assert plain.estimated_fdr > 0.02
     strict = align(noisy.source, noisy.target, method=method, min_confidence=0.0, max_fdr=0.02)
@@ -71,16 +71,44 @@ def test_several_sources_may_take_one_target() -> None:
     many = {s: t for s, t, _ in alignment.links()}
     assert "Ada" not in one
     assert (many["Ada"], many["Ada II"]) == ("Q1", "Q1")
-    assert many.items() >= one.items()
+    assert all(many.get(s, t) == t for s, t in one.items())
     assert (alignment.candidates.toarray()[alignment.pairs[:, 0], alignment.pairs[:, 1]] > 0.5).all()
     why = explain(alignment, "Q1", target=True)
     assert why.match in ("Ada", "Ada II")
     assert why.others[0].name in {"Ada", "Ada II"} - {why.match}
 
 
+def test_the_target_of_a_seed_may_be_shared_too() -> None:
+    target = lives()[1]
+    known = [("Charles", "Q2"), ("London", "Q3"), ("Mary", "Q5"), ("Ada", "Q1")]
+    again = [("Ada II", *fact[1:]) for fact in LIVES_SOURCE if fact[0] == "Ada"]
+    doubled = TemporalGraph.from_facts([*LIVES_SOURCE, *again])
+    alignment = align(doubled, target, known, method="evidence", many_to_one=True)
+    many = {s: t for s, t, _ in alignment.links()}
+    assert (many["Ada"], many["Ada II"]) == ("Q1", "Q1")
+    assert {doubled.entities[s] for s, _ in alignment.pairs[alignment.is_seed]} == {s for s, _ in known}
+    one = {s: t for s, t, _ in align(doubled, target, known, method="evidence").links()}
+    assert one["Ada"] == "Q1"
+    assert "Ada II" not in one
+
+
 def test_many_to_one_is_refused_where_it_is_not_there(noisy: SimulatedPair) -> None:
     with pytest.raises(InputError, match="many_to_one is there for methods evidence and fused; temporal gives 1-to-1"):
         align(noisy.source, noisy.target, method="temporal", many_to_one=True)
+
+
+@pytest.mark.parametrize("method", ["temporal", "dualmatch"])
+def test_no_share_of_wrong_pairs_is_expected_by_a_confidence_that_only_orders(
+    noisy: SimulatedPair, method: str
+) -> None:
+    with pytest.raises(InputError, match=f"max_fdr is there for methods evidence and fused; .* {method} only orders"):
+        align(noisy.source, noisy.target, method=method, max_fdr=0.02)
+
+
+def test_what_temporal_finds_has_no_estimated_share_of_wrong_pairs(noisy: SimulatedPair) -> None:
+    alignment = align(noisy.source, noisy.target, method="temporal")
+    assert len(alignment.pairs)
+    assert alignment.estimated_fdr is None
 
 
 @pytest.mark.parametrize("name", ["min_confidence", "max_fdr"])
@@ -101,14 +129,28 @@ def test_every_way_to_have_no_match() -> None:
         "Nobody": "NO_FACTS",
     }
     assert found["Nobody"][1] == "no facts"
-    assert found["Loner"][1] == "no fact in common with anything"
-    assert found["Twin"][1].startswith("several equally good candidates, Q10 among them (0.")
-    assert found["Echo"][1].startswith("best candidate went to another: Q1 (0.")
+    assert found["Loner"][1] == "nothing shared with any entity"
+    assert found["Twin"][1].startswith("tied: Q10 and others are equally likely (0.")
+    assert found["Echo"][1].startswith("taken: Q1 (0.")
     strict = reason_of(align(*lives(), method="evidence", min_confidence=0.999))
-    assert strict["Ada"][0] == "BELOW_ASKED"
-    assert strict["Ada"][1].startswith("left out by the confidence asked for: Q1 (0.8")
-    assert (alignment.no_matches.row == alignment.unmatched).all()
-    assert (alignment.no_matches.confidence == 1 - alignment.no_matches.probability).all()
+    assert strict["Mary"][0] == "BELOW_ASKED"
+    assert strict["Mary"][1].startswith("less likely than asked for: Q5 (0.99")
+    assert (alignment.unlinked.row == alignment.unmatched).all()
+    assert np.isnan(alignment.unlinked.confidence).all()  # too few pairs to learn from who has no partner
+
+
+def test_every_source_has_a_verdict() -> None:
+    pair = simulate(World(entities=600, mean_facts=10, unmatched_source=0.2, unmatched_target=0.2, seed=2))
+    alignment = align(pair.source, pair.target)
+    verdicts = np.array(alignment.verdicts)
+    assert np.flatnonzero(verdicts == Verdict.LINKED).tolist() == alignment.pairs[:, 0].tolist()
+    none = alignment.unlinked
+    assert np.flatnonzero(verdicts == Verdict.NO_MATCH).tolist() == none.row[none.is_no_match].tolist()
+    assert (none.confidence[none.is_no_match] >= 0.75).all()
+    assert (verdicts == Verdict.NO_MATCH).sum() > 20
+    assert f"{(verdicts == Verdict.UNDECIDED).sum()} undecided, {none.is_no_match.sum()} without a match" in repr(
+        alignment
+    )
 
 
 def test_methods_without_evidence_say_why_too() -> None:
@@ -124,7 +166,7 @@ def test_methods_without_evidence_say_why_too() -> None:
 
 def test_runners_up_are_candidates_other_than_the_partner(noisy: SimulatedPair) -> None:
     alignment = align(noisy.source, noisy.target, method="evidence")
-    found, plan = alignment.runners_up, alignment.evidence.beliefs.probability.toarray()
+    found, plan = alignment.runners_up, alignment.evidence.probability.toarray()
     plan[alignment.pairs[:, 0], alignment.pairs[:, 1]] = 0
     assert found.target.shape == (noisy.source.n_entities, 3)
     np.testing.assert_allclose(found.probability[:, 0], np.where(plan.max(axis=1) < 5e-7, 0, plan.max(axis=1)))

@@ -1,14 +1,10 @@
 """Method `evidence`: planted answers with and without times and seeds, mixed precision, what "same bytes" covers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from dualmatch import Alignment, InputError, TemporalGraph, align, evaluate
-from dualmatch.evidence import gather_evidence
 from dualmatch.graph.times import UNKNOWN
-from dualmatch.keeping import KeepsNothing, Outcome, Standing
 from dualmatch.simulate import DEMO, SimulatedPair, World, shuffled_copy, simulate
 
 MIXED = World(entities=300, mean_facts=10, month_only_share=0.2, year_only_share=0.3, wrong_share=0.02, seed=5)
@@ -86,8 +82,7 @@ def test_row_order_changes_no_link(world: World) -> None:
     pair = simulate(world)
     plain = links(align(pair.source, pair.target, method="evidence"))
     permuted = links(align(*shuffled_pair(pair, 9), method="evidence"))
-    assert permuted.keys() == plain.keys()
-    assert [permuted[link] for link in plain] == pytest.approx(list(plain.values()), abs=1e-5)
+    assert permuted == plain
 
 
 def test_swapping_the_graphs_transposes_the_result() -> None:
@@ -95,92 +90,16 @@ def test_swapping_the_graphs_transposes_the_result() -> None:
     forward = links(align(pair.source, pair.target, method="evidence"))
     backward = links(align(pair.target, pair.source, method="evidence"))
     assert {(t, s) for s, t in backward} == set(forward)
+    assert [backward[t, s] for s, t in forward] == pytest.approx(list(forward.values()), abs=1e-6)
 
 
 def test_relations_that_say_the_same_end_in_one_class() -> None:
     pair = simulate(
         World(entities=400, mean_facts=20, relations_source=12, relations_target=12, relations_inverse=3, seed=1)
     )
-    relations = gather_evidence(pair.source, pair.target).relations
+    relations = align(pair.source, pair.target).relations
+    assert relations is not None
     n_source, n_target = pair.source.n_relations, pair.target.n_relations
     for source, target, inverse in pair.relation_gold.tolist():
         assert relations.source_class[source] == relations.target_class[target + n_target * inverse]
         assert relations.source_class[source + n_source] == relations.target_class[target + n_target * (1 - inverse)]
-
-
-def test_each_part_can_be_switched_off_and_only_that() -> None:
-    pair = simulate(MIXED)
-    seeds = pair.gold[:30]
-    whole, no_relations, no_background = (
-        gather_evidence(pair.source, pair.target, seeds, without=parts)
-        for parts in ((), ("relations",), ("background",))
-    )
-    for evidence, aligned, background in (
-        (whole, True, True),
-        (no_relations, False, True),
-        (no_background, True, False),
-    ):
-        knowledge = evidence.knowledge
-        assert knowledge is not None
-        common = np.intersect1d(knowledge.source_class, knowledge.target_class)
-        assert bool(len(common)) == aligned
-        assert evidence.settled.background == evidence.plan.background == background
-
-
-class StoppedError(Exception):
-    """What stands for a kill."""
-
-
-class StopsAfter(KeepsNothing):
-    """Keeps everything in memory; each life ends once it has kept one more thing, the last one never."""
-
-    def __init__(self, lives: int) -> None:
-        super().__init__()
-        self.lives = lives
-        self.latest: Standing | None = None
-        self.last: Outcome | None = None
-
-    def _stop(self) -> None:
-        self.lives -= 1
-        if self.lives >= 0:
-            raise StoppedError
-
-    def standing(self) -> Standing | None:
-        return self.latest
-
-    def keep_standing(self, standing: Standing) -> None:
-        self.latest = standing
-        self._stop()
-
-    def outcome(self) -> Outcome | None:
-        return self.last
-
-    def keep_outcome(self, outcome: Outcome) -> None:
-        self.last = outcome
-        self._stop()
-
-
-@pytest.mark.parametrize("n_seeds", [0, 30])
-def test_rounds_that_are_stopped_after_each_go_on_to_the_same_bytes(n_seeds: int) -> None:
-    pair = simulate(MIXED)
-    seeds = pair.gold[:n_seeds]
-    whole = gather_evidence(pair.source, pair.target, seeds)
-    keeper, stops = StopsAfter(100), 0
-    while True:
-        try:
-            stopped = gather_evidence(pair.source, pair.target, seeds, keeper=keeper)
-            break
-        except StoppedError:
-            stops += 1
-    assert stops == len(whole.rounds) + 1
-    for one, other in (
-        (whole.beliefs.pairs, stopped.beliefs.pairs),
-        (whole.beliefs.confidence, stopped.beliefs.confidence),
-        (whole.beliefs.probability.data, stopped.beliefs.probability.data),
-        (whole.plan.entries.data, stopped.plan.entries.data),
-        (whole.settled.entries.data, stopped.settled.entries.data),
-        (whole.first_pairs, stopped.first_pairs),
-        (whole.relations.similarity.data, stopped.relations.similarity.data),
-    ):
-        assert one.tobytes() == other.tobytes()
-    assert [replace(each, seconds=0) for each in whole.rounds] == [replace(each, seconds=0) for each in stopped.rounds]

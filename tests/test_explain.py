@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,8 @@ from dualmatch import (
     explain,
     read_grounds,
 )
-from dualmatch.encode.evidence import candidates, shared
 from dualmatch.explain import reasons
-from dualmatch.grounds import Grounds, grounds_of
+from dualmatch.grounds import grounds_of
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.sides import Recipe
@@ -41,60 +41,70 @@ def known_lives() -> Alignment:
     return align(*lives(), method="evidence")
 
 
-def weights(grounds: Grounds, free: np.ndarray) -> Iterator[tuple[float, float]]:
-    """For pairs of rows: the stored similarity and the sum of what their facts weigh."""
-    for source, target in free.tolist():
-        facts = [grounds.scoring.facts(side, [row]) for side, row in enumerate((source, target))]
-        yield source, float(grounds.scoring.shared(source, target, *facts).weight.sum())
+def log_odds_of(chance: np.ndarray) -> np.ndarray:
+    return np.log(chance) - np.log1p(-chance)
 
 
-def stored_pairs(alignment: Alignment) -> tuple[np.ndarray, np.ndarray]:
-    """Some candidates that are no seeds, good and bad, with their similarity."""
-    entries = alignment.evidence.similarity.tocoo()
-    seeds = alignment.pairs[alignment.is_seed]
-    free = np.flatnonzero(~np.isin(entries.row, seeds[:, 0]) & ~np.isin(entries.col, seeds[:, 1]))
-    some = np.random.default_rng(0).choice(free, size=150, replace=False)
-    return np.stack([entries.row[some], entries.col[some]], axis=1), entries.data[some]
+def free_candidates(alignment: Alignment) -> np.ndarray:
+    """Candidates of which no entity is in a seed, good and bad: (n, 2)."""
+    assert alignment.evidence is not None
+    found, seeds = alignment.evidence.state.candidates, alignment.pairs[alignment.is_seed]
+    free = ~np.isin(found.row, seeds[:, 0]) & ~np.isin(found.column, seeds[:, 1])
+    return np.stack([found.row, found.column], axis=1)[free]
 
 
-@pytest.mark.parametrize("most", [0, 3, 4096])
-def test_the_weights_add_up_to_the_similarity(mixed: Alignment, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """However many tokens are too common to compare all the pairs of facts that bear them."""
-    monkeypatch.setattr(shared, "_MOST_PAIRS", most)
-    pairs, similarity = stored_pairs(mixed)
+def test_the_parts_add_up_to_the_confidence(mixed: Alignment) -> None:
+    pairs = free_candidates(mixed)
+    assert mixed.evidence is not None
+    chance = np.asarray(mixed.evidence.probability[pairs[:, 0], pairs[:, 1]]).ravel()
+    found = np.array([each.log_odds for each in grounds_of(mixed).evidence(pairs)])
+    np.testing.assert_allclose(found, log_odds_of(chance), rtol=0, atol=1e-6)
+    assert found.min() < -3
+    assert found.max() > 3
+
+
+def test_facts_and_what_is_lacking_are_what_the_rounds_believed(mixed: Alignment) -> None:
+    """The rest is left to rivals: they would hide whatever was made up here."""
     grounds = grounds_of(mixed)
-    found = [total for _, total in weights(grounds, pairs)]
-    np.testing.assert_allclose(found, similarity, rtol=0, atol=1e-5)
-    assert np.ptp(found) > 0.1
+    pairs = free_candidates(mixed)
+    state = grounds.state
+    place = {pair: at for at, pair in enumerate(zip(state.candidates.row, state.candidates.column, strict=True))}
+    value = np.array([state.value[place[pair]] for pair in map(tuple, pairs.tolist())])
+    told = np.array([each.weight.sum() + each.names + each.not_found for each in grounds.evidence(pairs)])
+    # The last sweep judged by what was known before it.
+    assert np.abs(told - value).max() < 1
+    assert np.corrcoef(told, value)[0, 1] > 0.999
 
 
-def test_so_they_do_where_hubs_are_left_out(mixed: Alignment, monkeypatch: pytest.MonkeyPatch) -> None:
-    grounds = grounds_of(mixed)
-    dear = candidates.find_candidates(grounds.scoring.scored).tocoo()
-    grounds.scoring.scored = candidates.scored_tokens(grounds.scoring.tokens, 20)
-    cheap = candidates.find_candidates(grounds.scoring.scored).tocoo()
-    assert cheap.data.sum() < 0.99 * dear.data.sum()
-    pairs = np.stack([cheap.row, cheap.col], axis=1)[::50]
-    found = [total for _, total in weights(grounds, pairs)]
-    np.testing.assert_allclose(found, cheap.data[::50], rtol=0, atol=1e-5)
+def test_asked_together_or_one_by_one_or_from_the_other_side(mixed: Alignment) -> None:
+    grounds, flipped = grounds_of(mixed), grounds_of(mixed).flipped()
+    pairs = free_candidates(mixed)[::10]
+    for pair, together in zip(pairs, grounds.evidence(pairs), strict=True):
+        (alone,), (there,) = grounds.evidence(pair[None]), flipped.evidence(pair[None, ::-1])
+        assert (alone.log_odds, alone.weight.tolist()) == (together.log_odds, together.weight.tolist())
+        assert (there.log_odds, there.source_side.tolist()) == (together.log_odds, together.target_side.tolist())
 
 
 def test_what_is_told_adds_up_too(mixed: Alignment) -> None:
     grounds = grounds_of(mixed)
-    for row, column in mixed.pairs[~mixed.is_seed][:20].tolist():
+    links = zip(mixed.pairs[~mixed.is_seed][:20].tolist(), mixed.confidence[~mixed.is_seed][:20], strict=True)
+    for (row, column), confidence in links:
         why = explain(grounds, mixed.source.entities[row])
-        assert why.match == mixed.target.entities[column]
-        assert sum(fact.weight for fact in why.shared) == pytest.approx(why.similarity, abs=1e-9)
-        assert why.similarity == pytest.approx(mixed.evidence.similarity[row, column], abs=1e-5)
-        assert [fact.weight for fact in why.shared] == sorted((fact.weight for fact in why.shared), reverse=True)
+        assert (why.verdict, why.match) == ("linked", mixed.target.entities[column])
+        weights = [fact.weight for fact in why.shared]
+        assert sum(weights) + why.balance.total == pytest.approx(why.log_odds, abs=1e-9)
+        assert why.log_odds == pytest.approx(log_odds_of(confidence), abs=1e-6)
+        assert weights == sorted(weights, reverse=True)
+        shown = [float(value) for value in re.findall(r"\(([+-]\d+\.\d\d)\)$", str(why), re.MULTILINE)]
+        assert sum(shown) == pytest.approx(why.log_odds, abs=0.005 * (len(shown) + 5))
         for other in why.others:
-            short = sum(lack.weight for lack in other.lacks)
-            assert short >= why.similarity - other.similarity - 1e-6
+            lacking = sum(lack.weight for lack in other.lacks)
+            assert lacking >= sum(weights) - sum(fact.weight for fact in other.shared) - 0.1
 
 
 def test_one_shared_fact_is_told_once(known_lives: Alignment) -> None:
     why = explain(known_lives, "Ada")
-    assert (why.match, why.is_seed, why.no_match, why.category) == ("Q1", False, None, None)
+    assert (why.match, why.is_seed, why.reason, why.category) == ("Q1", False, None, None)
     told = {fact.fact.relation: fact for fact in why.shared}
     assert len(told) == len(why.shared) == 2
     assert str(told["met"]) == "met (= P1) → Charles (= Q2), in 1833"
@@ -102,7 +112,7 @@ def test_one_shared_fact_is_told_once(known_lives: Alignment) -> None:
     assert str(told["lived in"]).endswith("P2) → London (= Q3), from 1835 to 1852")
     words = why.in_words(top=1)
     assert words.splitlines()[0] == f"Ada = Q1 (confidence {why.confidence:.3f})"
-    assert f"  … and 1 more (+{why.shared[1].weight:.3f})" in words
+    assert f"  … and 1 more ({why.shared[1].weight:+.2f})" in words
 
 
 def test_facts_of_one_day_are_told_with_their_own_counterparts() -> None:
@@ -134,16 +144,17 @@ def test_what_a_rival_lacks(known_lives: Alignment) -> None:
         "met → Charles, in 1833",
     }
     assert "Not Q5: probability 0.00" in str(why)
-    assert "lived in → London, from 1835 to 1852 (−0." in str(why)
+    london = next(fact.weight for fact in why.shared if fact.fact.other == "London")
+    assert f"lived in → London, from 1835 to 1852 (−{london:.2f})" in str(why)
 
 
 def test_the_target_side(known_lives: Alignment) -> None:
     why = explain(known_lives, "Q1", target=True)
     assert why.match == "Ada"
     assert "P1 (= met) → Q2 (= Charles), in 1833" in [str(fact) for fact in why.shared]
-    assert why.similarity == pytest.approx(explain(known_lives, "Ada").similarity, abs=1e-9)
+    assert why.log_odds == pytest.approx(explain(known_lives, "Ada").log_odds, abs=1e-9)
     none = explain(known_lives, "Q8", target=True)
-    assert (none.match, none.category) == (None, "unlikely")  # Twin cannot be told from its own side
+    assert (none.match, none.verdict, none.category) == (None, "undecided", "too_little")  # Twin has another, as likely
 
 
 @pytest.mark.parametrize(
@@ -155,11 +166,25 @@ def test_the_target_side(known_lives: Alignment) -> None:
         ("Echo", "taken", ["Q1"]),
     ],
 )
-def test_why_there_is_no_match(known_lives: Alignment, entity: str, category: str, candidates_: list[str]) -> None:
+def test_why_there_is_no_link(known_lives: Alignment, entity: str, category: str, candidates_: list[str]) -> None:
     why = explain(known_lives, entity)
-    assert (why.match, why.category, why.shared, why.similarity) == (None, category, (), 0.0)
+    assert (why.match, why.category, why.shared, why.log_odds) == (None, category, (), 0.0)
     assert [other.name for other in why.others][: len(candidates_)] == candidates_
-    assert str(why).startswith(f"{entity}: no match (confidence {why.confidence:.3f}): {why.no_match}")
+    assert (why.verdict, why.confidence) == ("undecided", None)  # eleven entities tell of none that it has no partner
+    assert str(why).startswith(f"{entity}: undecided: {why.reason}")
+
+
+def test_why_there_is_no_match() -> None:
+    pair = simulate(World(entities=400, mean_facts=7, common_share=0.5, missing_share=0.3, seed=11))
+    alignment = align(pair.source, pair.target, method="evidence", forbid=[(pair.source.entities[0], None)])
+    none = alignment.unlinked
+    assert none.is_no_match.sum() > 3
+    for at in np.flatnonzero(none.is_no_match).tolist():
+        why = explain(alignment, pair.source.entities[none.row[at]])
+        told = none.row[at] == 0
+        assert (why.verdict, why.category) == ("no match", "told" if told else "no_partner")
+        assert why.confidence == none.confidence[at] >= 0.75
+        assert str(why).startswith(f"{why.entity}: no match (confidence {why.confidence:.3f}): {why.reason}")
 
 
 def test_what_the_best_candidate_shares_and_lacks(known_lives: Alignment) -> None:
@@ -169,7 +194,8 @@ def test_what_the_best_candidate_shares_and_lacks(known_lives: Alignment) -> Non
     loner = explain(known_lives, "Loner", versus="Q1").others[0]
     assert loner.shared == ()
     assert [str(lack.fact) for lack in loner.lacks] == ["likes → Friend"]
-    assert "  shares:\n    nothing\n  lacks:\n    likes → Friend" in str(explain(known_lives, "Loner", versus="Q1"))
+    assert "  both:" not in str(explain(known_lives, "Loner", versus="Q1"))
+    assert "  lacks:\n    likes → Friend" in str(explain(known_lives, "Loner", versus="Q1"))
 
 
 def test_a_seed_is_told_as_one(mixed: Alignment) -> None:
@@ -183,11 +209,11 @@ def test_a_seed_is_told_as_one(mixed: Alignment) -> None:
 def test_reasons_are_the_first_shared_facts_or_why_not(known_lives: Alignment) -> None:
     texts = dict(zip(known_lives.source.entities, reasons(known_lives), strict=True))
     shared_facts = explain(known_lives, "Ada").shared
-    assert texts["Ada"] == "; ".join(f"{fact} (+{fact.weight:.3f})" for fact in shared_facts)
-    assert texts["Echo"] == explain(known_lives, "Echo").no_match
+    assert texts["Ada"] == "; ".join(f"{fact} ({fact.weight:+.2f})" for fact in shared_facts)
+    assert texts["Echo"] == explain(known_lives, "Echo").reason
     assert all(texts.values())
     long = dict(zip(known_lives.source.entities, reasons(known_lives, top=1), strict=True))
-    assert long["Ada"] == f"{shared_facts[0]} (+{shared_facts[0].weight:.3f})"
+    assert long["Ada"] == f"{shared_facts[0]} ({shared_facts[0].weight:+.2f})"
 
 
 def test_row_order_changes_no_word(mixed: Alignment) -> None:
@@ -253,11 +279,33 @@ def test_many_to_one_is_known_to_explanations(small_world: Path, tmp_path: Path)
     sides = recipe.read()
     alignment = align(sides.source, sides.target, method="evidence", many_to_one=True, min_confidence=0.9)
     Outputs(tmp_path / "links.tsv", explained=True).write(alignment, None, recipe, input_hashes(recipe))
-    expected = [alignment.no_matches.in_words(at, sides.target.entities) for at in range(len(alignment.unmatched))]
+    expected = [alignment.unlinked.in_words(at, sides.target.entities) for at in range(len(alignment.unmatched))]
     assert expected
-    assert not any("went to another" in words for words in expected)
+    assert not any(words.startswith("taken") for words in expected)
     for grounds in (grounds_of(alignment), read_grounds(tmp_path / "links.tsv")):
         assert [reasons(grounds)[row] for row in alignment.unmatched] == expected
+
+
+def with_twin(graph: TemporalGraph, row: int) -> TemporalGraph:
+    """The graph with an entity "twin" that has all facts of another."""
+    copied = np.flatnonzero((graph.head == row) | (graph.tail == row))
+    whole = graph.with_facts(np.concatenate([np.arange(graph.n_facts), copied]))
+    head, tail = whole.head.copy(), whole.tail.copy()
+    for column in (head, tail):
+        column[graph.n_facts :][column[graph.n_facts :] == row] = graph.n_entities
+    return replace(whole, head=head, tail=tail, entities=(*graph.entities, "twin"))
+
+
+def test_where_a_target_may_be_taken_twice_another_source_is_no_rival(mixed: Alignment) -> None:
+    found = ~mixed.is_seed
+    row, column = mixed.pairs[found][np.argmax(mixed.confidence[found])].tolist()
+    alignment = align(with_twin(mixed.source, row), mixed.target, method="evidence", many_to_one=True)
+    for name in (mixed.source.entities[row], "twin"):
+        why = explain(alignment, name)
+        assert why.match == mixed.target.entities[column]
+        assert why.confidence is not None
+        assert why.confidence > 0.9
+        assert why.log_odds == pytest.approx(log_odds_of(np.float64(why.confidence)), abs=1e-6)
 
 
 def test_no_rival_is_told_that_could_not_be(mixed: Alignment) -> None:

@@ -35,7 +35,7 @@ def test_what_is_forbidden_does_not_come_out(method: str) -> None:
     assert len(came_out) > 100
     listed = alignment.runners_up.target[rejected[:, 0]]
     assert not (listed == rejected[:, 1:]).any()
-    none = alignment.no_matches
+    none = alignment.unlinked
     told = np.isin(none.row, alone[:, 0])
     assert {none.in_words(at, PAIR.target.entities) for at in np.flatnonzero(told).tolist()} == {"told to have none"}
     assert (none.confidence[told] == 1).all()
@@ -64,10 +64,8 @@ def test_many_to_one_and_seeds_keep_to_it_too() -> None:
     alignment = align(PAIR.source, PAIR.target, seeds, forbid=rejected, many_to_one=True)
     assert set(map(tuple, alignment.pairs.tolist())).isdisjoint(map(tuple, rejected.tolist()))
     assert alignment.is_seed.sum() == 20
-    assert not np.isin(
-        np.ravel_multi_index(rejected.T, free.plan.shape),
-        np.ravel_multi_index(alignment.evidence.ranking.nonzero(), free.plan.shape),
-    ).any()  # type: ignore[union-attr, attr-defined]
+    ranked = alignment.plan.scores.toarray()  # type: ignore[attr-defined]
+    assert (ranked[rejected[:, 0], rejected[:, 1]] == 0).all()
 
 
 def test_nothing_forbidden_changes_nothing() -> None:
@@ -127,7 +125,7 @@ def test_decisions_and_files_on_the_command_line(small_world: Path, tmp_path: Pa
         assert set(links).isdisjoint(pairs[1:4])
         assert pairs[5][0] in read_unmatched(out)
         why = explain(read_grounds(out), pairs[5][0])
-        assert (why.no_match, why.category, why.confidence) == ("told to have none", "told", 1.0)
+        assert (why.verdict, why.reason, why.category, why.confidence) == ("no match", "told to have none", "told", 1.0)
         assert explain(read_grounds(out), links[3][1], target=True).match == links[3][0]
     assert (tmp_path / "db.tsv").read_bytes() == (tmp_path / "tsv.tsv").read_bytes()
     again = str(tmp_path / "again.tsv")

@@ -135,7 +135,7 @@ def test_estimates_grow_with_the_graphs_and_stop_at_the_limit() -> None:
     assert much.seconds[0] == pytest.approx(100 * little.seconds[0])
     assert much.gigabytes[1] <= (2**26 + 2.5e8) / 2**30
     evidence = estimate(large, large, Config(method="evidence"), unit=1.0)
-    assert evidence.seconds[0] == pytest.approx(800 * 2e-5)
+    assert evidence.seconds[0] == pytest.approx(800 * 3e-5)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], small_world: Path) -> None:

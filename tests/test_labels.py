@@ -67,19 +67,21 @@ def test_other_methods_refuse_them(graphs: tuple[TemporalGraph, TemporalGraph], 
 
 def test_an_explanation_tells_what_labels_add() -> None:
     source, target = lives()
-    said = Literals.of_labels({"Ada": "Ada L."}, source), Literals.of_labels({"Q1": "Ada L."}, target)
+    partners = dict(zip(("Ada", "Charles", "London", "Book", "Mary", "Percy", "Rome"), range(1, 8), strict=True))
+    said = (
+        Literals.of_labels({name: f"{name} of {name}" for name in partners}, source),
+        Literals.of_labels({f"Q{number}": f"{name} of {name}" for name, number in partners.items()}, target),
+    )
     alignment = align(source, target, method="evidence", literals=said)
     why = explain(alignment, "Ada")
     assert why.match == "Q1"
-    assert why.texts > 0.1
-    row, column = source.entity_rows["Ada"], target.entity_rows["Q1"]
-    assert alignment.evidence is not None
-    assert why.similarity == pytest.approx(float(alignment.evidence.similarity[row, column]), abs=1e-5)
-    assert why.similarity == pytest.approx(why.texts + sum(fact.weight for fact in why.shared))
-    assert f"  both: labels or literals alike (+{why.texts:.3f})\n" in str(why)
-    assert reasons(alignment)[row].startswith("labels or literals alike (+0.")
-    assert explain(alignment, "Q1", target=True).texts == pytest.approx(why.texts)
-    assert explain(alignment, "Charles").texts == 0
+    assert why.balance.names > 0.1
+    assert why.log_odds == pytest.approx(sum(fact.weight for fact in why.shared) + why.balance.total)
+    assert f"  labels compared (+{why.balance.names:.2f})\n" in str(why)
+    assert explain(alignment, "Q1", target=True).balance.names == pytest.approx(why.balance.names)
+    assert explain(alignment, "Comet").balance.names == 0
+    assert f"; labels alike (+{why.balance.names:.2f})" in reasons(alignment)[source.entity_rows["Ada"]]
+    assert "labels" not in str(explain(align(source, target, method="evidence"), "Ada"))
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def test_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -
     main([*call, "-o", "links.tsv", "--labels", "left.tsv", "--use-labels"])
     assert dict(read_links(here / "links.tsv")[0]) == PARTNERS
     main(["explain", "links.tsv", "a"])
-    assert "both: labels or literals alike" in capsys.readouterr().out
+    assert "  labels compared (+" in capsys.readouterr().out
     main(["align", "left.csv", "right.nt", "-o", "again.tsv", "-q", "--config", "links.tsv.config.toml"])
     assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
     (here / "left.tsv").write_text("a\tsomebody else\n")

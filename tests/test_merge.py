@@ -52,12 +52,37 @@ def test_the_targets_names_can_be_kept() -> None:
     assert ("Q7", "saw", "source:Q9", None, None, "source") in facts.rows()
 
 
+def test_sources_that_share_a_target_become_one_entity() -> None:
+    source = TemporalGraph.from_facts(
+        [("Ada", "met", "Charles", "1833"), ("Ada L.", "met", "Charles", "1833"), ("Ada L.", "saw", "Mary", "1840")]
+    )
+    target = TemporalGraph.from_facts([("Q7", "met", "Charles", "1833"), ("Ada L.", "P1", "Q7")])
+    links = [("Ada L.", "Q7"), ("Ada", "Q7"), ("Charles", "Charles")]
+    merged = merge(source, target, links)
+    assert merged.facts.rows() == [
+        ("Ada", "met", "Charles", "1833", "1833", "both"),
+        ("Ada", "saw", "Mary", "1840", "1840", "source"),
+        ("target:Ada L.", "P1", "Ada", None, None, "target"),
+    ]
+    assert merged.entities.rows() == [
+        ("Ada", "Ada", "Q7"),
+        ("Ada", "Ada L.", "Q7"),
+        ("Charles", "Charles", "Charles"),
+        ("Mary", "Mary", None),
+        ("target:Ada L.", None, "Ada L."),
+    ]
+    by_target = merge(source, target, links, keep="target")
+    assert ("Q7", "met", "Charles", "1833", "1833", "both") in by_target.facts.rows()
+    assert ("Q7", "saw", "Mary", "1840", "1840", "source") in by_target.facts.rows()
+    assert by_target.entities.rows()[-2:] == [("Q7", "Ada", "Q7"), ("Q7", "Ada L.", "Q7")]
+
+
 @pytest.mark.parametrize(
     ("links", "words"),
     [
         ([("Eve", "Q7")], "links: 1 source names are not in left, 'Eve' among them"),
         ([("Ada", "Q8")], "links: 1 target names are not in right, 'Q8' among them"),
-        ([("Ada", "Q7"), ("Charles", "Q7")], "links: target 'Q7' has more than one link; keep one"),
+        ([("Ada", "Q7"), ("Ada", "Q46")], "links: source 'Ada' has 2 links; keep one, only targets may be shared"),
     ],
 )
 def test_links_that_cannot_be(links: list[tuple[str, str]], words: str) -> None:
@@ -89,6 +114,19 @@ def test_the_command_writes_what_can_be_read_again(tmp_path: Path, capsys: pytes
             main([*call[:6], str(tmp_path / output), *(["--force"] if output == "links.tsv" else [])])
         assert caught.value.code == 2
         assert words in capsys.readouterr().err
+
+
+def test_the_command_counts_sources_that_share_a_target_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b, links, out = (tmp_path / name for name in ("a.csv", "b.csv", "links.tsv", "merged.tsv"))
+    a.write_text("head,relation,tail,year\nAda,met,Charles,1833\nAda L.,met,Charles,1833\n")
+    b.write_text("head,relation,tail,year\nQ7,met,Q46,1833\n")
+    links.write_text("source\ttarget\tconfidence\nAda\tQ7\t0.9\nAda L.\tQ7\t0.9\nCharles\tQ46\t0.9\n")
+    main(["merge", str(a), str(b), "--links", str(links), "-o", str(out)])
+    assert capsys.readouterr().out == (
+        f"1 facts about 2 entities written to {out}\n2 entities and 1 facts come from both sides\n"
+    )
 
 
 def test_a_name_that_tears_the_table_of_entities_leaves_nothing(

@@ -47,17 +47,18 @@ def draw(folder: Path) -> None:
 
 
 def draw_review(browser: Browser, serving: Serving) -> None:
-    """A linked pair in doubt, after a few decisions."""
+    """An undecided entity beside its best candidate, after a few decisions."""
     session = serving.session
     page = browser.new_page(viewport={"width": 1000, "height": 900})
     page.goto(serving.address)
-    doubtful = session.rows(Filter(confidence="middling"))
+    undecided = session.rows(Filter(outcome="undecided"))
+    doubtful = undecided[session.queue.probability[undecided].argmax()]
     home = f"http://{urlsplit(serving.address).netloc}"
     for row in session.rows(Filter(confidence="high"))[:3].tolist():
         page.goto(f"{home}/pair/{row}")
         with page.expect_navigation():
             page.keyboard.press("a")
-    page.goto(f"{home}/pair/{doubtful[0]}")
+    page.goto(f"{home}/pair/{doubtful}")
     page.screenshot(path=HERE / "review.png")
 
 

@@ -8,26 +8,28 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dualmatch.alignment import Alignment, Pairs
 from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.cost import check_memory
-from dualmatch.decode.belief import LEAST_SAMPLE
 from dualmatch.decode.decoder import Decoded, decode, decode_naively
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.fusing import fuse
+from dualmatch.decode.sharpness import sharpness_of
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
 from dualmatch.encode.relational import check_training, relational_similarity
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
-from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inputs import (
     ForbiddenPairs,
     KnownPairs,
+    as_graph,
+    check_deciding,
     check_forbidden,
     check_graphs,
     check_labels,
@@ -36,7 +38,10 @@ from dualmatch.inputs import (
     why_time_is_no_help,
 )
 from dualmatch.io.checkpoint import CheckpointFile
-from dualmatch.keeping import Keeper, KeepsNothing
+from dualmatch.io.read import Source
+from dualmatch.keeper import Keeper, KeepsNothing
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import EvidenceResult, align_by_evidence
 from dualmatch.run import Run
 from dualmatch.similarity import Similarity, hold
 from dualmatch.stages import Progress, Stages
@@ -44,12 +49,12 @@ from dualmatch.stages import Progress, Stages
 logger = logging.getLogger(__name__)
 
 MOSTLY_ALONE: Final = 0.65
-"""Where more of the pairs than this look like chance, the user is told."""
+"""Where more of the source entities than this seem to have no partner, the user is told."""
 
 
 def align(
-    source: TemporalGraph,
-    target: TemporalGraph,
+    source: TemporalGraph | Source,
+    target: TemporalGraph | Source,
     seeds: KnownPairs | None = None,
     *,
     forbid: ForbiddenPairs | None = None,
@@ -66,14 +71,15 @@ def align(
     Parameters
     ----------
     source, target:
-        The two graphs.
+        The two graphs, or what `read_graph` makes graphs of: data frames, tuples, paths of files. Read them with
+        `read_graph` yourself where it needs options, such as `columns`.
     seeds:
         Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
     forbid:
         Pairs that must not come out, in the same forms. A target of -1, or of None among names, says that the source
         has no partner.
     literals:
-        Labels and other literals of both graphs to look at besides the facts (method evidence only); none by default.
+        Labels of both graphs to compare besides the facts (method evidence only); none by default.
     progress:
         Called with (stage, steps done, steps in all, a note such as the loss).
     checkpoint:
@@ -105,8 +111,10 @@ def align(
     [('Ada', 'Q7'), ('Book', 'Q8'), ('Charles', 'Q9')]
     """
     config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
+    source, target = as_graph(source, "source"), as_graph(target, "target")
     check_graphs(source, target)
     check_memory(source, target, config)
+    check_deciding(config)
     check_labels(literals is not None, config.method)
     if literals is not None:
         warn_of_missing_labels(literals, source, target)
@@ -115,10 +123,6 @@ def align(
     if engine is not None and config.method not in EXPLAINED:
         raise InputError(
             f"an engine goes with methods evidence and fused; {config.method} computes in this process, so leave it out"
-        )
-    if config.many_to_one and config.method not in EXPLAINED:
-        raise InputError(
-            f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
         )
     if checkpoint is not None and keeper is not None:
         raise InputError("a run that is kept keeps its training, too; leave the checkpoint out")
@@ -221,7 +225,7 @@ def _fused(run: Run) -> Alignment:
     timeless = why_time_is_no_help(run.source, run.target)
     check_training(run.config)
     evidence = _gathered(run)
-    closed = evidence.closed
+    closed = evidence.settled
     if not len(closed):
         logger.warning("evidence is sure of no pair, so there is nothing to train on: going on with evidence alone")
         return run.of_evidence(evidence)
@@ -246,37 +250,53 @@ def _fused(run: Run) -> Alignment:
             np.setdiff1d(np.flatnonzero(graph.is_in_a_fact), closed[:, side])
             for side, graph in enumerate((run.source, run.target))
         )
-        ranking, sharpness = sparse.csr_array(evidence.ranking), evidence.settled.sharpness
-        fused = fuse(ranking, channels, open_rows, open_columns, problem, sharpness, progress=stages.step)
+        similarity = with_settled(sparse.csr_array(evidence.similarity), closed)
+        fused = fuse(
+            similarity, channels, open_rows, open_columns, problem, sharpness_of(similarity), progress=stages.step
+        )
     return run.of_evidence(evidence, fused)
 
 
-def _gathered(run: Run) -> Evidence:
+def with_settled(similarity: sparse.csr_array, settled: NDArray[np.integer]) -> sparse.csr_array:
+    """Similarities in which settled pairs are as alike as can be, and alone in their rows and columns."""
+    entries = similarity.tocoo()
+    free = ~(np.isin(entries.row, settled[:, 0]) | np.isin(entries.col, settled[:, 1]))
+    row, column = np.append(entries.row[free], settled[:, 0]), np.append(entries.col[free], settled[:, 1])
+    value = np.append(entries.data[free], np.ones(len(settled))).astype(np.float32)
+    return sparse.csr_array((value, (row, column)), shape=similarity.shape)
+
+
+def _gathered(run: Run) -> EvidenceResult:
     labelled = run.literals is not None and all(len(side.entity) for side in run.literals)
     by_time_alone = not len(run.seeds) and not labelled
     if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
         raise InputError(f"{reason}; without times, give seed pairs to start from, or labels of both")
+    problem = Problem.of(
+        run.source,
+        run.target,
+        run.seeds,
+        run.forbidden,
+        run.engine,
+        run.literals,
+        run.config.many_to_one,
+    )
     with run.stages("evidence"):
-        evidence = gather_evidence(
-            run.source,
-            run.target,
-            run.seeds,
-            progress=run.stages.step,
-            literals=run.literals,
-            forbidden=run.forbidden,
-            engine=run.engine,
-            keeper=run.keeper,
-        )
-    alone = evidence.beliefs.without_partner
-    if alone is None and len(evidence.beliefs.pairs) >= LEAST_SAMPLE:
-        logger.warning("too little stands apart to learn from: confidence is the matcher's own and may be too high")
-    if alone is not None and alone > MOSTLY_ALONE:
+        evidence = align_by_evidence(problem, progress=run.stages.step, keeper=run.keeper)
+    warn_of_doubts(evidence)
+    return evidence
+
+
+def warn_of_doubts(evidence: EvidenceResult) -> None:
+    """Tell the user what makes a result less than certain."""
+    if not evidence.converged:
+        logger.warning("pairs still changed in round %d; take links of low confidence with care", len(evidence.rounds))
+    alone = evidence.share_alone
+    if alone > MOSTLY_ALONE:
         logger.warning(
-            "%.0f %% of the best pairs look like chance: the graphs have little in common; "
-            "give seed pairs, or keep only high confidence (--min-confidence)",
+            "%.0f %% of the source entities seem to have no partner: the graphs have little in common; give seed "
+            "pairs, or keep only links of high confidence (--min-confidence)",
             100 * alone,
         )
-    return evidence
 
 
 METHODS: dict[Method, Callable[[Run], Alignment]] = {

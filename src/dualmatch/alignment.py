@@ -1,22 +1,20 @@
-"""The result of a run: pairs with a confidence, sources without a match, and what is needed to judge them."""
+"""The result of a run: pairs with a confidence, a verdict for every source, and what is needed to judge them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.config import EXPLAINED, Config
-from dualmatch.decode.belief import SURE, chosen_by_row
 from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.fusing import FusedPlan
-from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import (
     BestCandidates,
     RunnersUp,
@@ -25,16 +23,19 @@ from dualmatch.decode.shortlist import (
     shortlist,
 )
 from dualmatch.decode.sinkhorn import Best, Vector
+from dualmatch.decode.verdicts import Unlinked, Verdict, unlinked
 from dualmatch.encode.evidence.relations import RelationAlignment
 from dualmatch.encode.seeds import NO_SIMILARITY
-from dualmatch.evidence import Evidence
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
-from dualmatch.rounds import Round
+from dualmatch.methods.evidence.result import EvidenceResult
+from dualmatch.methods.evidence.state import Round
 from dualmatch.similarity import Rows
 from dualmatch.version import __version__
 
 Pairs = NDArray[np.int32]
+MORE_LIKELY_THAN_NOT: Final = 0.5
+"""Pairs are given above this confidence unless told otherwise: more likely right than wrong."""
 
 
 class SoftPlan(Protocol):
@@ -58,6 +59,8 @@ class Alignment:
     confidence: (n,) float64 in [0, 1]
     is_seed: (n,) bool
         Pairs that were given, not found.
+    all_pairs, all_confidence: (m, 2) int32, (m,) float64
+        All pairs that were found, however little is believed of them; what is emitted was chosen from these.
     plan:
         The soft scores of the run.
     pseudo_seeds: (m, 2) int32 or None
@@ -79,11 +82,13 @@ class Alignment:
     pairs: Pairs
     confidence: NDArray[np.float64]
     is_seed: NDArray[np.bool_]
+    all_pairs: Pairs
+    all_confidence: NDArray[np.float64]
     plan: SoftPlan
     config: Config
     pseudo_seeds: Pairs | None = None
     decoded: Decoded | None = None
-    evidence: Evidence | None = None
+    evidence: EvidenceResult | None = None
     fused: FusedPlan | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     version: str = __version__
@@ -95,7 +100,7 @@ class Alignment:
 
     @property
     def unmatched(self) -> NDArray[np.intp]:
-        """Source rows that end as "no match"."""
+        """Source rows in no pair: undecided, or without a match."""
         return np.setdiff1d(np.arange(self.source.n_entities), self.pairs[:, 0])
 
     @property
@@ -122,9 +127,12 @@ class Alignment:
 
     @property
     def estimated_fdr(self) -> float | None:
-        """Expected share of wrong pairs among those found, by their own confidence; None where none was found."""
+        """Expected share of wrong pairs among those found, by their own confidence.
+
+        None where none was found, and where the confidence only orders pairs (methods temporal and dualmatch).
+        """
         found = self.confidence[~self.is_seed]
-        return float((1.0 - found).mean()) if len(found) else None
+        return float((1.0 - found).mean()) if len(found) and self.config.method in EXPLAINED else None
 
     @property
     def relations(self) -> RelationAlignment | None:
@@ -136,11 +144,7 @@ class Alignment:
         """(n_source, n_target) csr: the few best of each source and of each target, with their probability."""
         if self.evidence is None:
             return None
-        evidence = self.evidence
-        probability = evidence.beliefs.probability
-        if self.config.many_to_one:
-            probability = chosen_by_row(evidence.settled, evidence.beliefs)
-        return shortlist(probability, ranks_of(self.source.entities), ranks_of(self.target.entities))
+        return shortlist(self.evidence.probability, ranks_of(self.source.entities), ranks_of(self.target.entities))
 
     @cached_property
     def runners_up(self) -> RunnersUp:
@@ -151,17 +155,31 @@ class Alignment:
         return runners_up(listed, ranks_of(self.target.entities), self.pairs)
 
     @cached_property
-    def no_matches(self) -> NoMatches:
-        """Why each unmatched source has no partner, and how sure that is."""
-        return no_matches(
+    def unlinked(self) -> Unlinked:
+        """Why each source in no pair has none, and how sure it is that it has no partner."""
+        return unlinked(
             self._best_candidates(),
             self.pairs,
             self.source.is_in_a_fact,
             self.target.n_entities,
+            None if self.evidence is None else self.evidence.no_partner[0],
             self.config.many_to_one,
-            SURE if self.config.method in EXPLAINED else 1.0,
+            MORE_LIKELY_THAN_NOT if self._is_asked_for_more else 1.0,
             self.forbidden.alone,
         )
+
+    @property
+    def _is_asked_for_more(self) -> bool:
+        """Whether links were left out because more was asked for than the method's own threshold."""
+        asked = self.config.min_confidence is not None or self.config.max_fdr is not None
+        return asked and self.config.method in EXPLAINED
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Of each source row."""
+        verdicts = np.full(self.source.n_entities, Verdict.LINKED, dtype=object)
+        verdicts[self.unlinked.row] = np.where(self.unlinked.is_no_match, Verdict.NO_MATCH, Verdict.UNDECIDED)
+        return tuple(verdicts.tolist())
 
     def _best_candidates(self) -> BestCandidates:
         if self.candidates is not None:
@@ -180,8 +198,9 @@ class Alignment:
         return sorted(rows)
 
     def __repr__(self) -> str:
-        found = len(self.pairs) - int(self.is_seed.sum())
+        found, without = len(self.pairs) - int(self.is_seed.sum()), int(self.unlinked.is_no_match.sum())
         return (
-            f"Alignment({self.method}: {found:,} pairs found, {int(self.is_seed.sum()):,} seeds, "
-            f"{len(self.unmatched):,} of {self.source.n_entities:,} source entities without a match)"
+            f"Alignment({self.method}: {found:,} pairs found, {int(self.is_seed.sum()):,} seeds; of "
+            f"{self.source.n_entities:,} source entities {len(self.unmatched) - without:,} undecided, "
+            f"{without:,} without a match)"
         )

@@ -15,7 +15,9 @@ from dualmatch.alignment import Alignment, Pairs
 from dualmatch.config import Config
 from dualmatch.errors import InputError
 from dualmatch.evaluate import Evaluation, evaluate
+from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.io.folder import BenchmarkFolder, read_folder
+from dualmatch.io.read import read_labels
 from dualmatch.memory import peak_mb
 from dualmatch.stages import Progress, Stages
 
@@ -49,6 +51,7 @@ def benchmark(
     setting: Setting = "unsupervised",
     seed_pairs: int | None = None,
     group_files: Mapping[str, Path] | None = None,
+    label_files: tuple[Path, Path] | None = None,
     progress: Progress | None = None,
 ) -> BenchmarkRun:
     """Run a method on a folder and measure it as BENCHMARK.md has it.
@@ -60,6 +63,8 @@ def benchmark(
         ``sup_pairs`` (all, where None) are seeds and the rest of gold is tested.
     group_files:
         Name → pair file, looked up in the folder first.
+    label_files:
+        Labels of the source and of the target, looked up in the folder first; without them names are not compared.
 
     Returns
     -------
@@ -73,13 +78,21 @@ def benchmark(
     stages = Stages(progress)
     with stages("read"):
         data = read_folder(folder)
-        supervision, reference = data.read_pairs(folder / "sup_pairs"), data.read_pairs(folder / "ref_pairs")
+        supervision, reference = data.read_pairs("sup_pairs"), data.read_pairs("ref_pairs")
         gold = _gold(supervision, reference, data)
         seeds = _seeds(supervision, setting, seed_pairs, folder)
         if len(seeds) == len(gold):
             raise InputError(f"{folder / 'ref_pairs'}: no pair is left to test; add true pairs or lower --seed-pairs")
-        groups = {name: data.read_pairs(_find(path, folder)) for name, path in (group_files or {}).items()}
-    alignment = align(data.source, data.target, seeds if len(seeds) else None, config=config, progress=progress)
+        literals = None if label_files is None else _labels(data, label_files, folder)
+        groups = {name: data.read_pairs(path) for name, path in (group_files or {}).items()}
+    alignment = align(
+        data.source,
+        data.target,
+        seeds if len(seeds) else None,
+        literals=literals,
+        config=config,
+        progress=progress,
+    )
     total, peak = time.perf_counter() - start, peak_mb()
     unit += unit_seconds()
     evaluation = evaluate(alignment, gold, groups)
@@ -111,6 +124,18 @@ def _seeds(supervision: Pairs, setting: Setting, seed_pairs: int | None, folder:
     return supervision[:seed_pairs]
 
 
+def _labels(data: BenchmarkFolder, files: tuple[Path, Path], folder: Path) -> LiteralPair:
+    """Labels from two files, which must be about entities of the folder."""
+    literals = []
+    for path, graph in zip(files, (data.source, data.target), strict=True):
+        table = read_labels(_find(path, folder))
+        found = Literals.of(table, graph)
+        if not len(found):
+            raise InputError(f"{path}: names no entity of {graph.name}; give the source's labels first")
+        literals.append(found)
+    return literals[0], literals[1]
+
+
 def _find(path: Path, folder: Path) -> Path:
     return folder / path if (folder / path).exists() else path
 
@@ -134,6 +159,7 @@ def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
         "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
         "abstention": report["abstention"],
         "calibration": report["calibration"],
+        "verdicts": report["verdicts"],
         "pseudo_seeds": report["pseudo_seeds"],
         "alpha": alpha,
         "weights": None if alignment.weights is None else dict(alignment.weights),

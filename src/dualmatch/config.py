@@ -78,7 +78,7 @@ class Config(BaseModel):
         ge=0,
         le=1,
         description="give only the surest pairs, as many as keep the expected share of wrong ones within this "
-        "(of those that min_confidence, or the method's own rule, lets pass)",
+        "(methods evidence and fused; in the place of their own threshold; together with min_confidence, both hold)",
     )
     many_to_one: bool = Field(
         default=False, description="let several source entities take one target (methods evidence and fused)"

@@ -36,7 +36,7 @@ _PER_CELL: Final = {
     "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0)),
     "fused": ((1e-6, 2.5e-6), (20.0, 55.0)),
 }
-_EVIDENCE_UNITS_PER_FACT: Final = (2e-5, 6e-5)
+_EVIDENCE_UNITS_PER_FACT: Final = (3e-5, 4e-4)
 _BASE_BYTES: Final = 2.3e8
 # Method evidence, fitted to measured peaks (docs/planning.md): bytes of an entity's token, of which a side of a fact
 # has one in each family; and of an entity, for its candidates. Other graphs may take this much more or less.

@@ -52,7 +52,7 @@ def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
 def _summary(alignment: Alignment, report: dict[str, Any]) -> str:
     """A page for someone who was not there: what went in, what came out, how right it is, what it cost."""
     found, seconds, unit = report["abstention"], report["seconds"]["total"], report["unit_seconds"]
-    ranking = report["protocols"]["open"]["all"]
+    ranking, verdicts = report["protocols"]["open"]["all"], report["verdicts"]
     lines = [
         "# Demo: two views of one simulated history",
         "",
@@ -64,7 +64,7 @@ def _summary(alignment: Alignment, report: dict[str, Any]) -> str:
         "",
         "## What came out",
         f"- {found['emitted']:,} links (`links.tsv`: source, target, confidence and more); "
-        f"{len(alignment.unmatched):,} source entities without a match",
+        f"{verdicts['undecided']:,} source entities are undecided, {verdicts['no_match']:,} have no match",
         f"- {found['precision']:.1%} of the links are right; they are {found['recall']:.1%} of the true pairs "
         f"(F1 {found['f1']:.3f})",
         f"- ranked against every target entity, the right one comes first for {ranking['h1']:.1f} % of the pairs",

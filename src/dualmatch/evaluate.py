@@ -8,7 +8,7 @@ average rank, so that a rank of 1.5 is no hit at 1.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from dualmatch.alignment import Alignment, Pairs, SoftPlan
 from dualmatch.inputs import KnownPairs, check_pairs
 
 CALIBRATION_BINS = 10
+EDGES_OF_ALL = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
+"""Edges of the bins for all pairs: finer where little is believed."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,27 @@ class Abstention:
     no_match_precision: float | None
     no_match_recall: float | None
     emitted: int
+    known: Known | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """The same, counted only over links that touch an entity of a tested pair: for data whose gold is partial."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """How many sources are linked, undecided and without a match, and how right the last are."""
+
+    linked: int
+    undecided: int
+    no_match: int
+    no_match_precision: float | None
+    no_match_recall: float | None
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,26 @@ class Calibration:
 
     ece: float | None
     bins: tuple[CalibrationBin, ...]
+    all: CalibrationOfAll | None = None
+
+
+@dataclass(frozen=True)
+class CalibrationOfAll:
+    """The same for every pair of the 1-to-1 assignment that touches a tested pair, whatever is believed of it.
+
+    Attributes
+    ----------
+    coverage:
+        Share of the sources in a fact that have such a pair.
+    brier:
+        Mean squared difference between confidence and truth.
+    """
+
+    pairs: int
+    coverage: float
+    ece: float | None
+    brier: float | None
+    bins: tuple[CalibrationBin, ...]
 
 
 @dataclass(frozen=True)
@@ -82,6 +125,7 @@ class Evaluation:
     open_reverse: Mapping[str, Ranking]
     abstention: Abstention
     calibration: Calibration
+    verdicts: Verdicts
     pseudo_seeds: PairQuality | None
 
 
@@ -116,7 +160,10 @@ def evaluate(alignment: Alignment, gold: KnownPairs, groups: Mapping[str, Pairs]
         open={name: ranking(forward[index]) for name, index in rows.items()},
         open_reverse={name: ranking(backward[index]) for name, index in rows.items()},
         abstention=abstention(alignment, gold, tested),
-        calibration=calibration(alignment.confidence[found], right),
+        calibration=replace(
+            calibration(alignment.confidence[found], right), all=calibration_of_all(alignment, gold, tested)
+        ),
+        verdicts=verdicts(alignment, gold),
         pseudo_seeds=None if alignment.pseudo_seeds is None else pair_quality(alignment.pseudo_seeds, gold),
     )
 
@@ -133,14 +180,15 @@ def link_quality(
     links: Sequence[tuple[str, str]],
     confidence: NDArray[np.float64],
     gold: Collection[tuple[str, str]],
-    unmatched: Collection[str] = (),
+    no_matches: Collection[str] = (),
+    undecided: Collection[str] = (),
 ) -> LinkQuality:
     """Links by name against true pairs by name.
 
     Parameters
     ----------
-    unmatched:
-        Source entities said to have no match; without any, nothing is said about them.
+    no_matches, undecided:
+        Source entities said to have no match, and those of which nothing is said.
 
     >>> link_quality([("Ada", "Q7"), ("Book", "Q1")], np.array([1.0, 0.5]), {("Ada", "Q7")}).abstention.precision
     0.5
@@ -148,8 +196,8 @@ def link_quality(
     true = set(gold)
     right = np.array([link in true for link in links], dtype=bool)
     precision, recall = _share(int(right.sum()), len(links)), _share(int(right.sum()), len(true))
-    left, partnered = set(unmatched), {source for source, _ in true}
-    partnerless = (left | {source for source, _ in links}) - partnered
+    left, partnered = set(no_matches), {source for source, _ in true}
+    partnerless = ({*left, *undecided} | {source for source, _ in links}) - partnered
     rightly_left = len(left - partnered)
     found = Abstention(
         precision,
@@ -189,6 +237,7 @@ def abstention(alignment: Alignment, gold: Pairs, tested: Pairs) -> Abstention:
     emitted = alignment.pairs[~alignment.is_seed]
     right = int(are_right(emitted, gold).sum())
     precision, recall = _share(right, len(emitted)), _share(right, len(tested))
+    known = _share(right, int(_touches(emitted, tested).sum()))
     left = alignment.unmatched
     partnerless = np.setdiff1d(np.arange(alignment.source.n_entities), gold[:, 0])
     rightly_left = len(np.intersect1d(left, partnerless))
@@ -199,22 +248,68 @@ def abstention(alignment: Alignment, gold: Pairs, tested: Pairs) -> Abstention:
         _share(rightly_left, len(left)),
         _share(rightly_left, len(partnerless)),
         len(emitted),
+        Known(known, recall, f1_score(known, recall)),
+    )
+
+
+def verdicts(alignment: Alignment, gold: Pairs) -> Verdicts:
+    """Counts of the verdicts, and how right "no match" is."""
+    unlinked = alignment.unlinked
+    left = unlinked.row[unlinked.is_no_match]
+    partnerless = np.setdiff1d(np.arange(alignment.source.n_entities), gold[:, 0])
+    rightly_left = len(np.intersect1d(left, partnerless))
+    return Verdicts(
+        alignment.source.n_entities - len(unlinked.row),
+        len(unlinked.row) - len(left),
+        len(left),
+        _share(rightly_left, len(left)),
+        _share(rightly_left, len(partnerless)),
     )
 
 
 def calibration(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
     """Ten equal-width bins of confidence: mean confidence against share of right pairs, weighted by size."""
-    number = np.minimum((confidence * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
-    bins = []
-    for k in range(CALIBRATION_BINS):
+    bins = _bins(confidence, right, np.arange(CALIBRATION_BINS + 1) / CALIBRATION_BINS)
+    return Calibration(_ece(bins), bins)
+
+
+def calibration_of_all(alignment: Alignment, gold: Pairs, tested: Pairs) -> CalibrationOfAll:
+    """Calibration of every pair that was found, whatever was believed of it; see BENCHMARK.md, `calibration.all`."""
+    pairs, confidence = alignment.all_pairs, alignment.all_confidence
+    in_a_fact = np.flatnonzero(alignment.source.is_in_a_fact)
+    asked = np.setdiff1d(in_a_fact, alignment.pairs[alignment.is_seed, 0])
+    coverage = _share(int(np.isin(asked, pairs[:, 0]).sum()), len(asked))
+    kept = _touches(pairs, tested)
+    right, chance = are_right(pairs[kept], gold), confidence[kept]
+    bins = _bins(chance, right, np.array(EDGES_OF_ALL))
+    brier = float(((chance - right) ** 2).mean()) if len(chance) else None
+    return CalibrationOfAll(len(chance), coverage or 0.0, _ece(bins), brier, bins)
+
+
+def _bins(
+    confidence: NDArray[np.float64], right: NDArray[np.bool_], edges: NDArray[np.float64]
+) -> tuple[CalibrationBin, ...]:
+    """Bins between edges that hold a pair; the last includes its upper edge."""
+    number = np.minimum(np.searchsorted(edges, confidence, side="right") - 1, len(edges) - 2)
+    found = []
+    for k, (low, high) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
         inside = number == k
         if inside.any():
-            low, high = k / CALIBRATION_BINS, (k + 1) / CALIBRATION_BINS
             mean = float(confidence[inside].mean())
-            bins.append(CalibrationBin(low, high, int(inside.sum()), mean, float(right[inside].mean())))
-    total = sum(b.pairs for b in bins)
-    ece = sum(b.pairs * abs(b.confidence - b.precision) for b in bins) / total if total else None
-    return Calibration(ece, tuple(bins))
+            found.append(CalibrationBin(low, high, int(inside.sum()), mean, float(right[inside].mean())))
+    return tuple(found)
+
+
+def _ece(bins: Sequence[CalibrationBin]) -> float | None:
+    """Expected calibration error; None where there is no pair."""
+    total = sum(each.pairs for each in bins)
+    return sum(each.pairs * abs(each.confidence - each.precision) for each in bins) / total if total else None
+
+
+def _touches(pairs: Pairs, tested: Pairs) -> NDArray[np.bool_]:
+    """Which pairs have an entity of a tested pair in them."""
+    touches: NDArray[np.bool_] = np.isin(pairs[:, 0], tested[:, 0]) | np.isin(pairs[:, 1], tested[:, 1])
+    return touches
 
 
 def pair_quality(pairs: Pairs, gold: Pairs) -> PairQuality:

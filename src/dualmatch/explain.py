@@ -9,21 +9,22 @@ from pathlib import Path
 import numpy as np
 
 from dualmatch.alignment import Alignment
-from dualmatch.decode.no_match import Reason
 from dualmatch.decode.shortlist import ordered
-from dualmatch.encode.evidence.shared import SharedFacts
+from dualmatch.decode.verdicts import Reason, Verdict
 from dualmatch.errors import InputError
-from dualmatch.explanation import TEXTS_ALIKE, Candidate, Explanation, Lack, SharedFact
+from dualmatch.explanation import Candidate, Explanation, Lack, SharedFact
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.grounds import Grounds, grounds_of
 from dualmatch.io.why import read_grounds
-from dualmatch.wording import fact_of, shared_in_words
+from dualmatch.methods.evidence.pair_evidence import PairEvidence
+from dualmatch.wording import balance_of, fact_of, shared_in_words, sides_of_entity
 
 OTHERS = 3
 """Other candidates an explanation tells of."""
 REASONS = 3
 """Facts the column ``reasons`` of an alignment file tells of."""
-_BATCH = 2000
+_BATCH = 20_000
+_LEAST_TOLD = 0.005
 # Below this, a probability would be told as 0.000.
 _TOLD = 0.0005
 # Names to look through for one that was meant; in more it would take seconds.
@@ -59,7 +60,7 @@ def explain(
     >>> wiki = TemporalGraph.from_facts([("Q9", "P50", "Q8", "1864"), ("Q7", "P2", "Q9", "1833")])
     >>> why = explain(align(yago, wiki, method="evidence"), "Ada")
     >>> why.match, str(why.shared[0])
-    ('Q7', 'met (there: P2) → Charles (= Q9), in 1833')
+    ('Q7', 'met (= P2) → Charles (= Q9), in 1833')
     """
     grounds = _grounds(alignment)
     if target:
@@ -70,31 +71,31 @@ def explain(
 
 
 def reasons(alignment: Alignment | Grounds, top: int = REASONS) -> list[str]:
-    """For each source entity, in the order of rows: its weightiest shared facts, or why it has no match.
+    """For each source entity, in the order of rows: its weightiest shared facts, or why it has no link.
 
     Reasons are separated by "; ".
     """
     grounds = _grounds(alignment)
     texts = [""] * grounds.source.n_entities
-    for source, alike, shared in _most_shared(grounds, top):
-        weights = ([(TEXTS_ALIKE, alike)] if alike else []) + [(str(fact), fact.weight) for fact in shared]
-        texts[source] = "; ".join(f"{words} (+{weight:.3f})" for words, weight in weights)
+    for source, shared, names in _most_shared(grounds, top):
+        weights = [(str(fact), fact.weight) for fact in shared]
+        if names >= _LEAST_TOLD:
+            weights.append(("labels alike", names))
+        texts[source] = "; ".join(f"{words} ({weight:+.2f})" for words, weight in weights)
     for source in grounds.pairs[grounds.is_seed, 0].tolist():
         texts[source] = "; ".join(part for part in ("given as a seed", texts[source]) if part)
-    none = grounds.no_matches
+    none = grounds.unlinked
     for at, row in enumerate(none.row.tolist()):
         texts[row] = none.in_words(at, grounds.target.entities)
     return texts
 
 
-def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, float, tuple[SharedFact, ...]]]:
-    """What texts add, and the weightiest shared facts, of every pair, by source row."""
+def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, tuple[SharedFact, ...], float]]:
+    """The weightiest shared facts of every pair, by source row, and what names add."""
     for start in range(0, len(grounds.pairs), _BATCH):
         batch = grounds.pairs[start : start + _BATCH]
-        of_source, of_target = (grounds.scoring.facts(side, batch[:, side].tolist()) for side in (0, 1))
-        for source, target in batch.tolist():
-            shared = grounds.scoring.shared(source, target, of_source, of_target)
-            yield source, shared.texts, shared_in_words(grounds, shared.first(top))
+        for source, evidence in zip(batch[:, 0].tolist(), grounds.evidence(batch), strict=True):
+            yield source, shared_in_words(grounds, evidence.first(top)), evidence.names
 
 
 class _Explainer:
@@ -111,30 +112,33 @@ class _Explainer:
         if rival is not None and rival == self.match:
             raise InputError(f"{grounds.target.entities[rival]!r} is the partner itself; compare with another entity")
         told = self.others if self.match is None else [self.match, *self.others]
-        self.facts, of_told = grounds.scoring.facts(0, [row]), grounds.scoring.facts(1, told)
-        self.shared = {other: grounds.scoring.shared(row, other, self.facts, of_told) for other in told}
+        asked = np.array([(row, other) for other in told], dtype=np.int64).reshape(-1, 2)
+        self.evidence = dict(zip(told, grounds.evidence(asked), strict=True))
 
     def explanation(self) -> Explanation:
         grounds = self.grounds
         name = grounds.source.entities[self.row]
         others = tuple(self._candidate(other) for other in self.others)
         if self.at is None or self.match is None:
-            none = grounds.no_matches
+            none = grounds.unlinked
             at = int(np.searchsorted(none.row, self.row))
             words, category = none.in_words(at, grounds.target.entities), Reason(none.reason[at]).name.lower()
-            return Explanation(name, None, float(none.confidence[at]), False, 0.0, (), words, category, others)
-        shared = self.shared[self.match]
+            verdict = none.verdict(at)
+            confidence = float(none.confidence[at]) if verdict is Verdict.NO_MATCH else None
+            return Explanation(name, verdict, None, confidence, False, 0.0, (), words, category, others)
+        evidence = self.evidence[self.match]
         return Explanation(
             name,
+            Verdict.LINKED,
             grounds.target.entities[self.match],
             float(grounds.confidence[self.at]),
             bool(grounds.is_seed[self.at]),
-            shared.similarity,
-            shared_in_words(grounds, shared),
+            evidence.log_odds,
+            shared_in_words(grounds, evidence),
             None,
             None,
             others,
-            shared.texts,
+            balance_of(evidence),
         )
 
     def _probabilities(self) -> dict[int, float]:
@@ -144,41 +148,43 @@ class _Explainer:
         return dict(zip(entries.column.tolist(), entries.value.tolist(), strict=True))
 
     def _others(self) -> list[int]:
-        likely = [other for other, share in self.probabilities.items() if share >= _TOLD]
-        return [other for other in likely if other != self.match][:OTHERS]
+        listed = [other for other in self.probabilities if other != self.match][:OTHERS]
+        least = 1 if self.match is None else 0  # the best candidate of all, however unlikely
+        return [other for at, other in enumerate(listed) if at < least or self.probabilities[other] >= _TOLD]
 
     def _candidate(self, other: int) -> Candidate:
-        shared = self.shared[other]
+        evidence = self.evidence[other]
         probability = min(1.0, self.probabilities.get(other, 0.0))
         return Candidate(
             self.grounds.target.entities[other],
             probability,
-            shared.similarity,
-            shared_in_words(self.grounds, shared),
-            self._lacks(shared),
-            shared.texts,
+            evidence.log_odds,
+            shared_in_words(self.grounds, evidence),
+            self._lacks(evidence),
+            balance_of(evidence),
         )
 
-    def _lacks(self, shared: SharedFacts) -> tuple[Lack, ...]:
+    def _lacks(self, evidence: PairEvidence) -> tuple[Lack, ...]:
         """Against the match: facts that weigh less with this candidate. Without one: facts it does not share."""
         source = self.grounds.source
-        here = _by_side(shared)
+        here = _by_side(evidence)
         if self.match is None:
+            missing = (side for side in sides_of_entity(source, self.row).tolist() if side not in here)
             return tuple(
-                Lack(fact_of(source, side), None) for side in self.facts.of(self.row).tolist() if side not in here
+                sorted((Lack(fact_of(source, side), None) for side in missing), key=lambda lack: str(lack.fact))
             )
-        with_match = _by_side(self.shared[self.match])
+        with_match = _by_side(self.evidence[self.match])
         short = {side: weight - here.get(side, 0.0) for side, weight in with_match.items()}
         return tuple(
             Lack(fact_of(source, side), less)
             for side, less in sorted(short.items(), key=lambda item: -round(item[1], 9))
-            if less > 1e-6
+            if less > _LEAST_TOLD
         )
 
 
-def _by_side(shared: SharedFacts) -> dict[int, float]:
+def _by_side(evidence: PairEvidence) -> dict[int, float]:
     weights: dict[int, float] = {}
-    for side, weight in zip(shared.source_side.tolist(), shared.weight.tolist(), strict=True):
+    for side, weight in zip(evidence.source_side.tolist(), evidence.weight.tolist(), strict=True):
         weights[side] = weights.get(side, 0.0) + weight
     return weights
 

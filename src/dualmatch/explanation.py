@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
@@ -43,7 +44,7 @@ class SharedFact:
     same_dates:
         "begin" and "end" with the date both agree on, as precise as they agree.
     weight:
-        What it adds to the similarity.
+        What it adds to the log-odds.
     """
 
     fact: Fact
@@ -80,15 +81,61 @@ class Lack:
 
 
 @dataclass(frozen=True)
+class Balance:
+    """What counts besides shared facts, in log-odds.
+
+    Attributes
+    ----------
+    names:
+        What the labels add, where the run compared them.
+    not_found:
+        What facts take away that the other graph does not have.
+    prior:
+        What was to be expected of any two entities with so many facts.
+    rivals:
+        What other partners of the two entities take away, those that are candidates and those that are none.
+    correction:
+        How the run's trial corrects and limits log-odds.
+    """
+
+    names: float = 0.0
+    not_found: float = 0.0
+    prior: float = 0.0
+    rivals: float = 0.0
+    correction: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.names + self.not_found + self.prior + self.rivals + self.correction
+
+    def in_words(self) -> Iterator[tuple[str, float]]:
+        """Each part that counts, in words, with what it adds."""
+        for name, words in _PARTS.items():
+            value = float(getattr(self, name))
+            if abs(value) >= _TOLD:
+                yield words, value
+
+
+_TOLD: Final = 0.005  # less would be told as 0.00
+_PARTS: Final = {
+    "names": "labels compared",
+    "not_found": "facts that the other graph lacks",
+    "prior": "expected of any such pair",
+    "rivals": "other partners, listed or not",
+    "correction": "corrected by the trial",
+}
+
+
+@dataclass(frozen=True)
 class Candidate:
-    """An entity of the other graph that could be meant."""
+    """An entity of the other graph that could be meant; `shared` and `balance` add up to `log_odds`."""
 
     name: str
     probability: float
-    similarity: float
+    log_odds: float
     shared: tuple[SharedFact, ...]
     lacks: tuple[Lack, ...]
-    texts: float = 0.0
+    balance: Balance = Balance()
 
 
 @dataclass(frozen=True)
@@ -97,30 +144,31 @@ class Explanation:
 
     Attributes
     ----------
+    verdict:
+        ``linked``, ``undecided`` or ``no match``.
     match:
-        The partner; None for "no match".
+        The partner; None where it is not linked.
     confidence:
-        That the match, or "no match", is right.
-    similarity:
-        To the match; the weights of `shared` and `texts` add up to it. 0 where there is none.
-    no_match, category:
-        Why there is no match, in words and as the name of a `Reason`; None where there is one.
+        That the link, or "no match", is right; None where it is undecided.
+    log_odds:
+        Of the link; the weights of `shared` and the parts of `balance` add up to it. 0 where there is none.
+    reason, category:
+        Why there is no link, in words and as the name of a `Reason`; None where there is one.
     others:
-        Other candidates, the most likely first. For "no match" the best candidate of all is the first.
-    texts:
-        What labels and other literals in common add, where the run looked at them.
+        Other candidates, the most likely first. Where there is no link, the best candidate of all is the first.
     """
 
     entity: str
+    verdict: str
     match: str | None
-    confidence: float
+    confidence: float | None
     is_seed: bool
-    similarity: float
+    log_odds: float
     shared: tuple[SharedFact, ...]
-    no_match: str | None
+    reason: str | None
     category: str | None
     others: tuple[Candidate, ...]
-    texts: float = 0.0
+    balance: Balance = Balance()
 
     def as_dict(self, top: int | None = None) -> dict[str, Any]:
         """Plain data for JSON, with at most `top` facts in each list; how many more there are is told."""
@@ -136,19 +184,20 @@ class Explanation:
         """A few lines for people, with at most `top` facts in each list."""
         lines = [self._headline()]
         if self.match is not None:
-            lines += [f"Similarity {self.similarity:.3f}, from the facts both have:", *_lines(self, top)]
+            lines += [f"Log-odds {self.log_odds:+.2f}, which add up from:", *_lines(self, top)]
         for other in self.others:
-            likely = f"probability {other.probability:.3f}, similarity {other.similarity:.3f}"
+            likely = f"probability {other.probability:.3f}, log-odds {other.log_odds:+.2f}"
             lines.append(f"Candidate {other.name}: {likely}" if self.match is None else f"Not {other.name}: {likely}")
             if self.match is None:
-                lines += ["  shares:", *_lines(other, top, "    ")]
+                lines += _lines(other, top)
             if other.lacks:
                 lines += ["  lacks:", *_lack_lines(other.lacks, top)]
         return "\n".join(lines)
 
     def _headline(self) -> str:
         if self.match is None:
-            return f"{self.entity}: no match (confidence {self.confidence:.3f}): {self.no_match}"
+            sure = "" if self.confidence is None else f" (confidence {self.confidence:.3f})"
+            return f"{self.entity}: {self.verdict}{sure}: {self.reason}"
         how = "given as a seed" if self.is_seed else f"confidence {self.confidence:.3f}"
         return f"{self.entity} = {self.match} ({how})"
 
@@ -156,21 +205,18 @@ class Explanation:
         return self.in_words()
 
 
-TEXTS_ALIKE: Final = "labels or literals alike"
-
-
-def _lines(of: Explanation | Candidate, top: int, indent: str = "  ") -> list[str]:
-    """One line for texts, one a fact, and one for the rest."""
-    lines = [f"{indent}both: {TEXTS_ALIKE} (+{of.texts:.3f})"] if of.texts else []
-    lines += [f"{indent}both: {fact} (+{fact.weight:.3f})" for fact in of.shared[:top]]
+def _lines(of: Explanation | Candidate, top: int) -> list[str]:
+    """One line a fact, one for the rest of them, and one for each thing else that counts."""
+    lines = [f"  both: {fact} ({fact.weight:+.2f})" for fact in of.shared[:top]]
     rest = of.shared[top:]
     if rest:
-        lines.append(f"{indent}… and {len(rest):,} more (+{sum(fact.weight for fact in rest):.3f})")
-    return lines or [f"{indent}nothing"]
+        lines.append(f"  … and {len(rest):,} more ({sum(fact.weight for fact in rest):+.2f})")
+    lines += [f"  {words} ({value:+.2f})" for words, value in of.balance.in_words()]
+    return lines or ["  nothing"]
 
 
 def _lack_lines(lacks: tuple[Lack, ...], top: int) -> list[str]:
-    lines = [f"    {lack.fact}" + ("" if lack.weight is None else f" (−{lack.weight:.3f})") for lack in lacks[:top]]
+    lines = [f"    {lack.fact}" + ("" if lack.weight is None else f" (−{lack.weight:.2f})") for lack in lacks[:top]]
     if len(lacks) > top:
         lines.append(f"    … and {len(lacks) - top:,} more")
     return lines

@@ -9,27 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.alignment import Alignment
-from dualmatch.decode.belief import SURE
+from dualmatch.alignment import MORE_LIKELY_THAN_NOT, Alignment
 from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
-from dualmatch.decode.no_match import NoMatches, no_matches
 from dualmatch.decode.shortlist import best_candidates
-from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
-from dualmatch.encode.evidence.shared import Scoring
+from dualmatch.decode.verdicts import Unlinked, unlinked
 from dualmatch.errors import InputError
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.names import ranks_of
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.pair_evidence import PairEvidence, pair_evidence
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.rounds import learnt
+from dualmatch.methods.evidence.state import RoundState
 
 
 @dataclass(frozen=True, eq=False)
 class Grounds:
-    """The graphs, what the last round knew, and what was decided.
+    """The graphs, what the last round believed, and what was decided.
 
     Attributes
     ----------
-    knowledge:
-        What the last round's tokens were built on; None where it was the first round, without seeds.
+    state, trial:
+        Where the rounds ended, and what their log-odds are worth.
     candidates: (n_source, n_target) csr
         The few best of each source and of each target, with their probability.
     pairs: (n, 2), confidence: (n,), is_seed: (n,)
@@ -37,16 +39,19 @@ class Grounds:
     source_ids, target_ids: (n_entities,) int64 or None
         The ids entities have in the input files.
     literals:
-        Labels and other literals, where the run looked at them.
+        Labels, where the run compared them.
     many_to_one:
         Whether several source entities may take one target, so that none is ever gone.
     forbidden:
         What the run was told not to link.
+    is_flipped:
+        Whether source and target were changed over; `state` is that of the run.
     """
 
     source: TemporalGraph
     target: TemporalGraph
-    knowledge: Knowledge | None
+    state: RoundState
+    trial: Confidence
     candidates: sp.csr_array
     pairs: NDArray[np.integer]
     confidence: NDArray[np.float64]
@@ -56,19 +61,46 @@ class Grounds:
     literals: LiteralPair | None = None
     many_to_one: bool = False
     forbidden: Forbidden = field(default_factory=lambda: Forbidden(np.zeros((0, 2), np.int32)))
+    is_flipped: bool = False
 
     @cached_property
-    def scoring(self) -> Scoring:
-        """The last round's tokens, built again."""
-        return Scoring(self.source, self.target, self.knowledge, self.literals)
+    def problem(self) -> Problem:
+        """The graphs as the run saw them."""
+        graphs, literals = (self.source, self.target), self.literals
+        if self.is_flipped:
+            graphs, literals = graphs[::-1], None if literals is None else literals[::-1]
+        seeds = self.pairs[self.is_seed]
+        if self.is_flipped:
+            seeds = seeds[:, ::-1]
+        return Problem.of(*graphs, seeds, literals=literals, many_to_one=self.many_to_one)
+
+    @cached_property
+    def judged_by(self) -> RoundState:
+        """The state; where it came without a model (0.1.0 kept none), with the one that its pairs teach."""
+        return self.state if len(self.state.slots[0][0]) else learnt(self.problem, self.state)
+
+    def evidence(self, pairs: NDArray[np.integer]) -> list[PairEvidence]:
+        """What speaks for each of some pairs of rows, (n, 2)."""
+        if not len(pairs):
+            return []
+        if not self.is_flipped:
+            return pair_evidence(self.problem, self.judged_by, self.trial, pairs)
+        found = pair_evidence(self.problem, self.judged_by, self.trial, pairs[:, ::-1])
+        return [replace(each, source_side=each.target_side, target_side=each.source_side) for each in found]
 
     @cached_property
     def believed(self) -> frozenset[tuple[int, int]]:
-        """The pairs of rows that the last round took for the same, at least in part."""
-        if self.knowledge is None:
-            return frozenset()
-        pairs = self.knowledge.pairs
-        return frozenset(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True))
+        """The pairs of rows that the last round took for the same."""
+        pairs = self.state.believed.pairs[:, ::-1] if self.is_flipped else self.state.believed.pairs
+        return frozenset(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))
+
+    def same_relation(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which pairs of directed relations are likelier to say the same than chance has it."""
+        if self.is_flipped:
+            source, target = target, source
+        forward, backward = self.judged_by.model.odds.at(source, target)
+        same: NDArray[np.bool_] = forward * backward > 1.0
+        return same
 
     @cached_property
     def target_ranks(self) -> NDArray[np.int64]:
@@ -76,15 +108,16 @@ class Grounds:
         return ranks_of(self.target.entities)
 
     @cached_property
-    def no_matches(self) -> NoMatches:
-        """Why each unmatched source has no partner."""
-        return no_matches(
+    def unlinked(self) -> Unlinked:
+        """Why each source in no link has none."""
+        return unlinked(
             best_candidates(self.candidates, self.target_ranks),
             self.pairs,
             self.source.is_in_a_fact,
             self.target.n_entities,
-            self.many_to_one,
-            SURE,
+            self.trial.of_alone(self.state.alone[1 if self.is_flipped else 0]),
+            self.many_to_one and not self.is_flipped,
+            MORE_LIKELY_THAN_NOT,
             alone=self.forbidden.alone,
         )
 
@@ -93,22 +126,17 @@ class Grounds:
 
         A source takes one target only, whatever the run allowed targets: seen from there, sources can be gone.
         """
-        known = self.knowledge
-        if known is not None:
-            pairs = SoftPairs(known.pairs.target, known.pairs.source, known.pairs.weight)
-            known = replace(known, pairs=pairs, source_class=known.target_class, target_class=known.source_class)
-        return Grounds(
-            self.target,
-            self.source,
-            known,
-            sp.csr_array(self.candidates.T),
-            self.pairs[:, ::-1],
-            self.confidence,
-            self.is_seed,
-            self.target_ids,
-            self.source_ids,
-            None if self.literals is None else (self.literals[1], self.literals[0]),
+        return replace(
+            self,
+            source=self.target,
+            target=self.source,
+            candidates=sp.csr_array(self.candidates.T),
+            pairs=self.pairs[:, ::-1],
+            source_ids=self.target_ids,
+            target_ids=self.source_ids,
+            literals=None if self.literals is None else (self.literals[1], self.literals[0]),
             forbidden=Forbidden(self.forbidden.pairs[self.forbidden.pairs[:, 1] != NO_PARTNER][:, ::-1]),
+            is_flipped=not self.is_flipped,
         )
 
 
@@ -126,12 +154,13 @@ def grounds_of(alignment: Alignment) -> Grounds:
     return Grounds(
         alignment.source,
         alignment.target,
-        evidence.knowledge,
+        evidence.state,
+        evidence.confidence,
         candidates,
         alignment.pairs,
         alignment.confidence,
         alignment.is_seed,
-        literals=evidence.literals,
+        literals=evidence.problem.literals,
         many_to_one=alignment.config.many_to_one,
         forbidden=alignment.forbidden,
     )

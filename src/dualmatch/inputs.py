@@ -1,27 +1,41 @@
-"""What `align` accepts: seeds as rows or names, graphs that something can be said about."""
+"""What `align` accepts: graphs or what can be read as one, seeds as rows or names."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.alignment import Pairs
-from dualmatch.config import EXPLAINED, Method
+from dualmatch.config import EXPLAINED, Config, Method
 from dualmatch.decode.forbidding import NO_PARTNER, Forbidden
 from dualmatch.errors import InputError
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen
+from dualmatch.io.read import Source, read_graph
 
 logger = logging.getLogger(__name__)
 
 ForbiddenPairs = NDArray[np.integer] | Iterable[tuple[str, str | None]] | Iterable[tuple[int, int]]
 KnownPairs = NDArray[np.integer] | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
+
+
+def as_graph(given: TemporalGraph | Source, side: Literal["source", "target"]) -> TemporalGraph:
+    """A graph as it is; a file, a data frame or tuples as `read_graph` reads them, called by their side in messages."""
+    if isinstance(given, TemporalGraph):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_graph(given)
+    try:
+        return read_graph(given, name=side)
+    except InputError as error:
+        raise InputError(str(error) if str(error).startswith(side) else f"{side}: {error}") from None
 
 
 def check_pairs(pairs: KnownPairs | None, source: TemporalGraph, target: TemporalGraph, what: str = "seeds") -> Pairs:
@@ -107,6 +121,21 @@ def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
     for graph in (source, target):
         if graph.n_facts == 0:
             raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
+
+
+def check_deciding(config: Config) -> None:
+    """Only methods that go by evidence have a confidence that is a probability, and more than 1-to-1 pairs."""
+    if config.method in EXPLAINED:
+        return
+    if config.many_to_one:
+        raise InputError(
+            f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
+        )
+    if config.max_fdr is not None:
+        raise InputError(
+            f"max_fdr is there for methods evidence and fused; the confidence of {config.method} only orders pairs, so "
+            "leave it out"
+        )
 
 
 def check_labels(wanted: bool, method: Method) -> None:

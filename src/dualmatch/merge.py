@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, Literal
 
 import numpy as np
@@ -31,7 +33,8 @@ class MergedGraph:
         ``head``, ``relation``, ``tail``, ``begin``, ``end`` (dates, null where unknown) and ``said_by``: ``source``,
         ``target`` or ``both``. Sorted; a fact both sides say in the same words is one row.
     entities:
-        ``id``, and the ``source`` and ``target`` name behind it, null where a side has none.
+        ``id``, and the ``source`` and ``target`` name behind it, null where a side has none. An id that several
+        source names share has a row for each of them.
     """
 
     facts: pl.DataFrame
@@ -43,14 +46,15 @@ def merge(
 ) -> MergedGraph:
     """Put two graphs under one set of ids.
 
-    Linked entities take the name that side `keep` has for them, all others keep their own. Where an entity that has no
-    link bears a name that is taken, its id is ``target:NAME`` (``source:NAME`` with `keep` target). Relations are not
-    aligned: they keep their names.
+    Linked entities take the name that side `keep` has for them, all others keep their own. Sources that are linked to
+    one target become one entity, under the name that sorts first where names of the source are kept. Where an entity
+    that has no link bears a name that is taken, its id is ``target:NAME`` (``source:NAME`` with `keep` target).
+    Relations are not aligned: they keep their names.
 
     Parameters
     ----------
     links:
-        (source name, target name), 1-to-1.
+        (source name, target name); each source once. Several sources may have one target.
 
     Examples
     --------
@@ -60,11 +64,18 @@ def merge(
     ['Ada', 'Ada']
     """
     _check(source, target, links)
-    kept, other = (source, target) if keep == "source" else (target, source)
-    partner = {b: a for a, b in links} if keep == "source" else dict(links)
-    other_side = "target" if keep == "source" else "source"
-    other_ids = _ids_of(other, partner, set(kept.entities), other_side)
-    ids = {keep: dict(zip(kept.entities, kept.entities, strict=True)), other_side: other_ids}
+    if keep == "source":
+        first = {b: a for a, b in sorted(links, reverse=True)}
+        shared = {a: first[b] for a, b in links}
+        ids = {
+            "source": {name: shared.get(name, name) for name in source.entities},
+            "target": _ids_of(target, first, set(source.entities), "target"),
+        }
+    else:
+        ids = {
+            "source": _ids_of(source, dict(links), set(target.entities), "source"),
+            "target": {name: name for name in target.entities},
+        }
     tables = [_facts(graph, ids[side], side) for side, graph in (("source", source), ("target", target))]
     facts = pl.concat(tables).group_by(FACT).agg(pl.col("said_by").unique().sort())
     both = pl.when(pl.col("said_by").list.len() > 1).then(pl.lit("both")).otherwise(pl.col("said_by").list.first())
@@ -72,7 +83,7 @@ def merge(
         _names(ids["source"], "source")
         .join(_names(ids["target"], "target"), on="id", how="full", coalesce=True)
         .select("id", "source", "target")
-        .sort("id")
+        .sort("id", "source")
     )
     return MergedGraph(facts.with_columns(both.alias("said_by")).sort(FACT), entities)
 
@@ -119,6 +130,6 @@ def _check(source: TemporalGraph, target: TemporalGraph, links: Sequence[tuple[s
         unknown = [name for name in names if name not in graph.entity_rows]
         if unknown:
             raise InputError(f"links: {len(unknown):,} {side} names are not in {graph.name}, {unknown[0]!r} among them")
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"links: {side} {twice!r} has more than one link; keep one")
+    name, times = max(Counter(name for name, _ in links).items(), key=itemgetter(1), default=("", 0))
+    if times > 1:
+        raise InputError(f"links: source {name!r} has {times} links; keep one, only targets may be shared")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.alignment import Alignment, Pairs, SoftPlan
-from dualmatch.config import Config, Method
-from dualmatch.decode.assign import assign, decide
-from dualmatch.decode.belief import SURE, chosen_by_row
+from dualmatch.alignment import MORE_LIKELY_THAN_NOT, Alignment, Pairs, SoftPlan
+from dualmatch.config import EXPLAINED, Config
+from dualmatch.decode.assign import decide
 from dualmatch.decode.decoder import Decoded
 from dualmatch.decode.forbidding import Forbidden
 from dualmatch.decode.fusing import FusedPlan
@@ -19,15 +16,12 @@ from dualmatch.decode.sinkhorn import Plan, sinkhorn
 from dualmatch.encode.seeds import FoundPairs, mutual_best
 from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.engine import Engine
-from dualmatch.evidence import Evidence
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.keeping import Keeper
+from dualmatch.keeper import Keeper
+from dualmatch.methods.evidence.result import EvidenceResult
 from dualmatch.similarity import Similarity
 from dualmatch.stages import Stages
-
-OWN_THRESHOLDS: Final[dict[Method, float]] = {"evidence": SURE, "fused": SURE}
-"""Pairs are given above this confidence unless told otherwise: more likely than all other outcomes together."""
 
 
 class Run:
@@ -72,12 +66,10 @@ class Run:
         kept = self.source.is_in_a_fact[found.pairs[:, 0]] & self.target.is_in_a_fact[found.pairs[:, 1]]
         return FoundPairs(found.pairs[kept], found.confidence[kept])
 
-    def of_evidence(self, evidence: Evidence, fused: FusedPlan | None = None) -> Alignment:
+    def of_evidence(self, evidence: EvidenceResult, fused: FusedPlan | None = None) -> Alignment:
         """The result of rounds of evidence."""
         with self.stages("decode"):
-            pairs, confidence = evidence.beliefs.pairs, evidence.beliefs.confidence
-            if self.config.many_to_one:
-                pairs, confidence = assign(chosen_by_row(evidence.settled, evidence.beliefs), many_to_one=True)
+            pairs, confidence = evidence.pairs
             found = FoundPairs(pairs.astype(np.int32), confidence)
         first_pairs = None if len(self.seeds) else evidence.first_pairs.astype(np.int32)
         plan = evidence.plan if fused is None else fused.plan
@@ -90,15 +82,17 @@ class Run:
         *,
         pseudo_seeds: Pairs | None,
         decoded: Decoded | None = None,
-        evidence: Evidence | None = None,
+        evidence: EvidenceResult | None = None,
         fused: FusedPlan | None = None,
     ) -> Alignment:
         """The result: seeds as given, and of what was found for other entities what is sure enough."""
         config = self.config
-        free = ~np.isin(found.pairs[:, 0], self.seeds[:, 0]) & ~np.isin(found.pairs[:, 1], self.seeds[:, 1])
-        free &= self.forbidden.allows(found.pairs)
+        free = ~np.isin(found.pairs[:, 0], self.seeds[:, 0]) & self.forbidden.allows(found.pairs)
+        if not config.many_to_one:
+            free &= ~np.isin(found.pairs[:, 1], self.seeds[:, 1])
         found = FoundPairs(found.pairs[free], found.confidence[free])
-        sure = decide(found.confidence, OWN_THRESHOLDS.get(config.method), config.min_confidence, config.max_fdr)
+        threshold = MORE_LIKELY_THAN_NOT if config.method in EXPLAINED else None
+        sure = decide(found.confidence, threshold, config.min_confidence, config.max_fdr)
         pairs = np.concatenate([self.seeds, found.pairs[sure]])
         confidence = np.concatenate([np.ones(len(self.seeds)), found.confidence[sure]])
         order = np.argsort(pairs[:, 0], kind="stable")
@@ -108,6 +102,8 @@ class Run:
             pairs[order],
             confidence[order],
             order < len(self.seeds),
+            found.pairs,
+            found.confidence,
             plan,
             config,
             pseudo_seeds=pseudo_seeds,

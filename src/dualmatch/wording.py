@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dualmatch.encode.evidence.shared import SharedFacts
-from dualmatch.explanation import Aspect, Fact, SharedFact
+from dualmatch.explanation import Aspect, Balance, Fact, SharedFact
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, precision_of
 from dualmatch.grounds import Grounds
+from dualmatch.methods.evidence.pair_evidence import PairEvidence
 
 
 def fact_of(graph: TemporalGraph, side: int) -> Fact:
@@ -42,34 +43,55 @@ def time_in_words(begin: int, end: int, opaque: bool) -> str:
     return " ".join(parts)
 
 
-def shared_in_words(grounds: Grounds, shared: SharedFacts) -> tuple[SharedFact, ...]:
+def balance_of(evidence: PairEvidence) -> Balance:
+    """What counts for a pair besides shared facts."""
+    return Balance(evidence.names, evidence.not_found, evidence.prior, evidence.rivals, evidence.correction)
+
+
+def sides_of_entity(graph: TemporalGraph, entity: int) -> NDArray[np.int64]:
+    """The fact sides of an entity: the rows of its facts, plus n_facts where it is their tail; repeated facts once."""
+    sides = np.concatenate([np.flatnonzero(graph.head == entity), np.flatnonzero(graph.tail == entity) + graph.n_facts])
+    fact = sides % max(graph.n_facts, 1)
+    columns = (graph.head, graph.relation, graph.tail, graph.begin, graph.end)
+    rows = np.stack([sides // max(graph.n_facts, 1), *(column[fact].astype(np.int64) for column in columns)], axis=1)
+    return sides[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+
+
+def shared_in_words(grounds: Grounds, evidence: PairEvidence) -> tuple[SharedFact, ...]:
     """Pairs of fact sides by name, each with what the two facts have in common."""
+    source, target = grounds.source, grounds.target
+    here, there = evidence.source_side, evidence.target_side
+    relation, entity = _ends(source, here), _ends(target, there)
+    alike = grounds.same_relation(relation[0], entity[0]).tolist()
     return tuple(
         SharedFact(
-            fact_of(grounds.source, here),
-            fact_of(grounds.target, there),
-            _same(grounds, here, there),
-            _same_dates(grounds, here % grounds.source.n_facts, there % grounds.target.n_facts),
+            fact_of(source, left),
+            fact_of(target, right),
+            _same(same, ends in grounds.believed),
+            _same_dates(grounds, left % source.n_facts, right % target.n_facts),
             weight,
         )
-        for here, there, weight in zip(
-            shared.source_side.tolist(), shared.target_side.tolist(), shared.weight.tolist(), strict=True
+        for left, right, same, ends, weight in zip(
+            here.tolist(),
+            there.tolist(),
+            alike,
+            zip(relation[1].tolist(), entity[1].tolist(), strict=True),
+            evidence.weight.tolist(),
+            strict=True,
         )
     )
 
 
-def _same(grounds: Grounds, here: int, there: int) -> tuple[Aspect, ...]:
-    """What two facts have in common apart from time, as far as the last round knew."""
-    known = grounds.knowledge
-    if known is None:
-        return ()
-    left, right = grounds.scoring.sides
-    aspects: list[Aspect] = []
-    if known.source_class[left.relation[here]] == known.target_class[right.relation[there]]:
-        aspects.append("relation")
-    if (int(left.other[here]), int(right.other[there])) in grounds.believed:
-        aspects.append("entity")
-    return tuple(aspects)
+def _ends(graph: TemporalGraph, sides: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The directed relation of each fact side, and the entity at its other end."""
+    fact, is_tail = sides % max(graph.n_facts, 1), sides >= graph.n_facts
+    relation = graph.relation[fact].astype(np.int64) + np.where(is_tail, graph.n_relations, 0)
+    return relation, np.where(is_tail, graph.head[fact], graph.tail[fact]).astype(np.int64)
+
+
+def _same(relation: bool, entity: bool) -> tuple[Aspect, ...]:
+    aspects: list[Aspect] = ["relation"] if relation else []
+    return (*aspects, "entity") if entity else tuple(aspects)
 
 
 def _same_dates(grounds: Grounds, here: int, there: int) -> tuple[str, ...]:

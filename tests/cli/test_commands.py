@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from conftest import SMALL
+from conftest import SMALL, refused
 from dualmatch import benchmark, demo
 from dualmatch.cli import console
 from dualmatch.cli.main import main
-from dualmatch.io.links import read_links
+from dualmatch.io.links import read_links, read_no_matches
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +36,10 @@ def test_align_then_evaluate(small_world: Path, tmp_path: Path, capsys: pytest.C
     links = tmp_path / "links.tsv"
     out, err = run(capsys, "align", small_world, "-o", links)
     pairs, _ = read_links(links)
+    without = len(read_no_matches(links))
     assert out.startswith(
-        f"{len(pairs)} links written to {links}\n{60 - len(pairs)} of 60 source entities have no match\n"
+        f"{len(pairs)} links written to {links}\n"
+        f"of 60 source entities {60 - len(pairs) - without} are undecided, {without} have no match\n"
     )
     assert err == ""
     out, _ = run(capsys, "evaluate", links, "--gold", small_world / "ref_pairs")
@@ -144,6 +146,20 @@ def test_json_into_a_file_comes_with_the_tables(
 def test_a_group_may_be_called_anything(small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "benchmark", small_world, "--group", "[/b]=ref_pairs")
     assert "[/b]" in out
+
+
+def test_a_benchmark_with_labels_needs_both_files(
+    small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for side in "12":
+        names = [line.split("\t")[1] for line in (small_world / f"ent_ids_{side}").read_text().splitlines()]
+        (tmp_path / side).write_text("".join(f"{name}\tlabel of {name}\n" for name in names))
+    labels = [f"--labels={tmp_path / side}" for side in "12"]
+    assert "give it twice: the source's file, then the target's" in refused(
+        ["benchmark", str(small_world), labels[0]], capsys, tmp_path
+    )
+    out, _ = run(capsys, "benchmark", small_world, *labels)
+    assert "undecided" in out
 
 
 def test_simulate_then_align(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,22 +19,24 @@ SIDES = ["club.csv", "town.json.gz", "--columns", "head=who,relation=did,tail=wh
 READING = {"notes", "rejected"}
 KEYS = {
     "inspect": {"graphs", "overlap", "estimates"} | READING,
-    "align": {"method", "version", "links", "seeds", "without_match", "estimated_fdr", "seconds", "files"} | READING,
+    "align": {"method", "version", "links", "seeds", "undecided", "no_match", "estimated_fdr", "seconds", "files"}
+    | READING,
     "merge": {"facts", "entities", "shared_entities", "shared_facts", "files"} | READING,
     "update": {"links", "changes", "why", "new_facts", "seconds", "files", "notes", "rejected"},
     "evaluate": {"abstention", "calibration"},
     "explain": {
         "entity",
+        "verdict",
         "match",
         "confidence",
         "is_seed",
-        "similarity",
+        "log_odds",
         "shared",
-        "others",
-        "no_match",
-        "texts",
-        "more_shared",
+        "reason",
         "category",
+        "others",
+        "balance",
+        "more_shared",
     },
 }
 

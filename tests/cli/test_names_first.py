@@ -53,7 +53,7 @@ def test_told_before_the_alignment(
 def test_an_empty_name_of_the_target(here: Path, capsys: pytest.CaptureFixture[str], make_folder: object) -> None:
     folder = make_folder(ent_ids_2="20\tQ7\n21\t\n22\tQ46\n")  # type: ignore[operator]
     said = refused(["align", str(folder), "-o", "links.csv"], capsys, here)
-    assert "triples_2: an entity has an empty name, which links would take for no match; name it" in said
+    assert "triples_2: an entity has an empty name, which links would take for no link; name it" in said
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ def dying(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], int]:
                 main([*arguments, *(["--resume"] if deaths else [])])
             except Death:
                 deaths += 1
+                assert deaths < 100, "every life ends with the same stage"
             else:
                 return deaths
 

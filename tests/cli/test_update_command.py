@@ -6,12 +6,16 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.graph.times import format_date
+from dualmatch.io.manifest import MANIFEST
+from dualmatch.io.why import companion_of
+from dualmatch.review.serve import open_session
 from dualmatch.simulate import World, simulate
 
 
@@ -79,7 +83,7 @@ def test_what_cannot_be_updated_is_refused(place: Path, tmp_path: Path, capsys: 
     new = ["--run", str(tmp_path / "new.run")]
     assert "there are no new facts" in refused(["update", old, *new], capsys, tmp_path)
     assert "is the run that is updated" in refused(["update", old, *facts, "--run", old], capsys, place)
-    assert "no run was begun in it" in refused(["update", str(tmp_path), *facts, *new], capsys, tmp_path)
+    assert "no run was finished in it" in refused(["update", str(tmp_path), *facts, *new], capsys, tmp_path)
     missing = ["--source-facts", str(tmp_path / "none.tsv")]
     assert "none.tsv: no such file" in refused(["update", old, *missing, *new], capsys, tmp_path)
     (tmp_path / "bad.tsv").write_text("head\trelation\ttail\ttime\nAda\tmet\tCharles\tyesterday\n")
@@ -96,6 +100,46 @@ def test_runs_of_other_kinds_are_refused(place: Path, tmp_path: Path, capsys: py
     said = refused(["update", str(tmp_path / "temporal.run"), *facts], capsys, tmp_path)
     assert "this run is of temporal" in said
     assert "looked at labels" in refused(["update", str(tmp_path / "labels.run"), *facts], capsys, tmp_path)
+
+
+def of_another_version(run: Path, copy: Path, **options: object) -> Path:
+    """A copy of a run as if version 9.9 had made it, with these options besides."""
+    shutil.copytree(run, copy)
+    manifest = json.loads((copy / MANIFEST).read_text())
+    manifest["version"] = "9.9"
+    manifest["terms"]["config"] |= options
+    (copy / MANIFEST).write_text(json.dumps(manifest))
+    run_file = copy / "links.tsv.config.toml"
+    run_file.write_text("".join(f"{name} = {value}\n" for name, value in options.items()) + run_file.read_text())
+    companion = companion_of(copy / "links.tsv")
+    arrays = dict(np.load(companion))
+    about = json.loads(arrays["about"].tobytes())
+    about["config"] |= options
+    np.savez(companion, **arrays | {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)})
+    return copy
+
+
+def test_a_finished_run_of_another_version_is_read(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever options that version has; going on from it needs to know them all, resuming it the same version."""
+    plain = of_another_version(place / "old.run", tmp_path / "plain")
+    strange = of_another_version(place / "old.run", tmp_path / "strange", of_tomorrow=1)
+    pairs = [pair for pair in pairs_of(plain) if pair[1]]
+    (tmp_path / "gold.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    for run in (plain, strange):
+        called("evaluate", run, "--gold", tmp_path / "gold.tsv")
+        called("report", run, "-o", run / "report.html")
+        called("explain", run, pairs[0][0])
+        session = open_session(run / "links.tsv")
+        assert len(session.run.grounds.pairs) == len(pairs)
+    facts = ["--source-facts", str(place / "s-new.tsv"), "--run", str(tmp_path / "new")]
+    said = refused(["update", str(strange), *facts], capsys, tmp_path)
+    assert "this run of dualmatch 9.9 has options that" in said
+    assert "option of_tomorrow" in said
+    called("update", plain, *facts)
+    again = ["align", str(place / "s-old.tsv"), str(place / "t-old.tsv"), "--run", str(plain), "--resume"]
+    assert "begun with dualmatch 9.9" in refused(again, capsys, place)
 
 
 def names_in(*files: Path) -> set[str]:

@@ -12,6 +12,7 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
+from dualmatch.errors import ConfigError
 from dualmatch.io.links import read_links
 
 COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
@@ -118,7 +119,7 @@ def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) 
     align_sample("-o", "links.tsv", "--json", "-")
     report = json.loads(capsys.readouterr().out)
     pairs, _ = read_links(here / "links.tsv")
-    assert (report["links"], report["links"] + report["without_match"]) == (len(pairs), 80)
+    assert (report["links"], report["links"] + report["undecided"] + report["no_match"]) == (len(pairs), 80)
     assert report["files"] == ["links.tsv", "links.tsv.why.npz", "links.tsv.config.toml", "links.tsv.run.json"]
     call = ["merge", "club.csv", "town.json.gz", *COLUMNS, "--links", "links.tsv", "-o", "merged.csv", "--json", "-"]
     main(call)
@@ -168,3 +169,42 @@ def test_no_relations_in_common_are_a_file_with_a_header(tmp_path: Path, monkeyp
     (tmp_path / "a.csv").write_text("head,relation,tail,time\nAda,met,Charles,1833\nCharles,wrote,Book,1864\n")
     main(["align", "a.csv", "a.csv", "-o", "links.tsv", "-q", "--relations", "relations.csv"])
     assert (tmp_path / "relations.csv").read_text() == "source,target,direction,score,support\n"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["-o", "links.nt", "--prefix", "ex=http://example.org/", "--source-prefix", "ex"],
+        ["-o", "links.txt", "--output-format", "sssom"],
+        ["-o", "links.tsv", "--output-format", "jsonl"],
+    ],
+    ids=["prefix", "format", "another format than its name says"],
+)
+def test_links_are_read_as_they_were_written(
+    here: Path, capsys: pytest.CaptureFixture[str], written: list[str]
+) -> None:
+    """`OUT.config.toml` says how; whoever reads the links need not."""
+    links = written[1]
+    align_sample("-q", *written)
+    align_sample("-q", "-o", "plain.tsv")
+    gold, facts = str(SAMPLE / "true_pairs.tsv"), ["club.csv", "town.json.gz", *COLUMNS]
+    found = []
+    for name in (links, "plain.tsv"):
+        main(["evaluate", name, "--gold", gold, "--json", "-"])
+        found.append(json.loads(capsys.readouterr().out)["abstention"])
+        main(["report", name, "-o", f"{name}.html", "--gold", gold, "-q"])
+        main(["merge", *facts, "--links", name, "-o", f"{name}.merged.csv", "-q"])
+    assert found[0]["precision"] == found[1]["precision"] > 0.9
+    assert found[0]["recall"] == found[1]["recall"]
+    assert (here / f"{links}.merged.csv").read_bytes() == (here / "plain.tsv.merged.csv").read_bytes()
+
+
+def test_links_of_a_version_with_other_options_are_read(here: Path) -> None:
+    """Only how the links were written counts; a run file that cannot say it is told."""
+    align_sample("-q", "-o", "links.txt", "--output-format", "sssom")
+    run_file = here / "links.txt.config.toml"
+    run_file.write_text("of_tomorrow = 1\n" + run_file.read_text())
+    assert read_links(here / "links.txt")[0]
+    run_file.write_text('source_prefix = "wd"\n')
+    with pytest.raises(ConfigError, match=r"links\.txt\.config\.toml: prefix wd: its IRI is missing"):
+        read_links(here / "links.txt")

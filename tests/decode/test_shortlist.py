@@ -1,4 +1,4 @@
-"""Shortlists, runners-up and reasons for no match, against dense twins."""
+"""Shortlists and runners-up, against dense twins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from dualmatch.decode.no_match import Reason, no_matches
 from dualmatch.decode.shortlist import best_candidates, runners_up, shortlist
 from dualmatch.graph.names import ranks_of
 
@@ -57,13 +56,3 @@ def test_the_last_bits_do_not_tell_equals_apart() -> None:
     assert tied[0, 0] != tied[0, 1]
     assert best_candidates(sparse.csr_array(tied), ranks_of(["b", "a", "c"])).column.tolist() == [1]
     assert best_candidates(sparse.csr_array(tied), ranks_of(["b", "a", "c"])).tied.tolist() == [True]
-
-
-def test_every_reason() -> None:
-    plan = np.array([[0.9, 0, 0], [0, 0, 0], [0, 0.3, 0.3], [0, 0.4, 0.1], [0.2, 0, 0.1], [0.9, 0, 0]])
-    known = np.array([True, True, True, True, True, False])
-    found = no_matches(best_candidates(sparse.csr_array(plan), np.arange(3)), np.array([[0, 0]]), known, 3)
-    assert found.row.tolist() == [1, 2, 3, 4, 5]
-    assert [Reason(r).name for r in found.reason] == ["NOTHING_SHARED", "TIED", "UNLIKELY", "TAKEN", "NO_FACTS"]
-    assert found.best.tolist() == [-1, 1, 1, 0, -1]
-    np.testing.assert_allclose(found.confidence, [1, 0.7, 0.6, 0.8, 1])

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +22,15 @@ from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess
 from dualmatch.engine.exchange import store
 from dualmatch.errors import InputError, OutputError
-from dualmatch.evidence import Evidence, gather_evidence
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.sides import Recipe
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import EvidenceResult, align_by_evidence
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+from distributed.comm import CommClosedError
+
 from dualmatch.engine.cluster import Cluster, check_workers, states_of
 
 WORLD = World(entities=250, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=3)
@@ -40,7 +43,7 @@ def pair() -> SimulatedPair:
 
 @pytest.fixture(scope="module")
 def expected(pair: SimulatedPair) -> dict[str, bytes]:
-    return content(gather_evidence(pair.source, pair.target, engine=InProcess(threads=1)))
+    return content(gathered(pair, InProcess(threads=1)))
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +52,21 @@ def cluster() -> Iterator[Cluster]:
         yield engine
 
 
-def content(evidence: Evidence) -> dict[str, bytes]:
+def gathered(pair: SimulatedPair, engine: Engine, progress: Callable[[int, int], None] | None = None) -> EvidenceResult:
+    return align_by_evidence(Problem.of(pair.source, pair.target, engine=engine), progress=progress)
+
+
+def content(evidence: EvidenceResult) -> dict[str, bytes]:
     """All that files are written from, byte by byte."""
     arrays = {
-        "pairs": evidence.beliefs.pairs,
-        "confidence": evidence.beliefs.confidence,
-        "probability": evidence.beliefs.probability.data,
+        "pairs": evidence.pairs[0],
+        "confidence": evidence.pairs[1],
+        "probability": evidence.probability.data,
+        "no partner": evidence.no_partner[0],
         "similarity": evidence.similarity.data,
         "candidates": evidence.similarity.indices,
-        "ranking": evidence.ranking.data,
-        "plan": evidence.plan.entries.data,
+        "ranking": evidence.plan.scores.data,
+        "log odds": evidence.state.log_odds,
     }
     arrays |= {f"relations {number}": column for number, column in enumerate(evidence.relations.links())}
     return {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
@@ -70,12 +78,12 @@ def content(evidence: Evidence) -> dict[str, bytes]:
 def test_neither_threads_nor_blocks_change_a_byte(
     engine: Engine, pair: SimulatedPair, expected: dict[str, bytes]
 ) -> None:
-    assert content(gather_evidence(pair.source, pair.target, engine=engine)) == expected
+    assert content(gathered(pair, engine)) == expected
 
 
 def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes]) -> None:
     assert cluster.shares_files
-    assert content(gather_evidence(pair.source, pair.target, engine=cluster)) == expected
+    assert content(gathered(pair, cluster)) == expected
     assert not list(cluster._folder.iterdir())
 
 
@@ -98,7 +106,7 @@ def test_a_worker_killed_in_the_middle_costs_nothing_but_time(
             kill_one(cluster, after=0.05)
             killed.set()
 
-    assert content(gather_evidence(pair.source, pair.target, engine=cluster, progress=progress)) == expected
+    assert content(gathered(pair, cluster, progress)) == expected
     assert killed.is_set()
 
 
@@ -127,11 +135,79 @@ def test_operands_lost_on_the_network_are_sent_again(cluster: Cluster, monkeypat
         assert cluster.map(slow_sum, [(placed, factor) for factor in (1.0, 2.0, 3.0)]) == [total, 2 * total, 3 * total]
 
 
+def without_workers(folder: Path) -> Cluster:
+    """An engine that places operands in a folder, with nobody to compute on them."""
+    engine = object.__new__(Cluster)
+    engine.shares_files, engine._folder = True, folder
+    return engine
+
+
+@dataclass
+class ClosingConnections:
+    """A client that cannot send its first operands, and the futures it hands out in the end."""
+
+    errors: list[Exception]
+    status: str = "running"
+    sent: int = 0
+
+    def scatter(self, operand: object, **_: object) -> "ClosingConnections":
+        self.sent += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return self
+
+    def release(self) -> None:
+        self.sent = 0
+
+
+def closing(engine: Cluster, errors: list[Exception], status: str = "running") -> ClosingConnections:
+    engine.shares_files = False
+    engine.client = client = ClosingConnections(errors, status)
+    return client
+
+
+def test_operands_are_sent_again_over_a_closed_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a worker died that the scheduler still counts on."""
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    engine, operand = without_workers(tmp_path), np.arange(20_000.0)
+    client = closing(engine, [CommClosedError("in <TLS>"), OSError("Timed out trying to connect")])
+    with engine.placed(operand):
+        assert client.sent == 3
+    assert client.sent == 0
+    assert pauses == [0.2, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("errors", "status", "sent", "raised"),
+    [
+        ([CommClosedError("in <TLS>")] * 9, "running", 5, CommClosedError),
+        ([TimeoutError("No valid workers found")] * 9, "running", 1, TimeoutError),
+        ([CommClosedError("in <TLS>")] * 9, "closed", 1, InputError),
+    ],
+    ids=["always", "no workers", "no scheduler"],
+)
+def test_operands_are_not_sent_again_for_ever(
+    errors: list[Exception],
+    status: str,
+    sent: int,
+    raised: type[Exception],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    engine = without_workers(tmp_path)
+    client = closing(engine, [*errors], status)
+    with pytest.raises(raised), engine.placed(np.arange(20_000.0)):
+        pass
+    assert client.sent == sent
+
+
 def test_without_shared_files_no_byte_changes_either(
     cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "shares_files", False)
-    assert content(gather_evidence(pair.source, pair.target, engine=cluster)) == expected
+    assert content(gathered(pair, cluster)) == expected
 
 
 def failing(row: int) -> int:
@@ -176,6 +252,25 @@ def test_a_full_exchange_folder_is_told(cluster: Cluster, monkeypatch: pytest.Mo
     monkeypatch.setattr("dualmatch.engine.cluster.store", full)
     with pytest.raises(OutputError, match=r"No space left on device.*--exchange"), cluster.placed(sp.eye(3).tocsr()):
         pass
+
+
+def test_nothing_stays_placed_where_the_second_operand_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved, save = [], np.save
+
+    def full(path: Path, *rest: object, **options: object) -> None:
+        saved.append(path)
+        if len(saved) > 2:  # the first operand is one file, the second three
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        save(path, *rest, **options)
+
+    monkeypatch.setattr("dualmatch.engine.exchange.np.save", full)
+    first, second = np.arange(20_000.0), sp.eye(3).tocsr()
+    with pytest.raises(OutputError, match="No space left"), without_workers(tmp_path).placed(first, second):
+        pass
+    assert len({path.parent for path in saved}) == 2
+    assert not list(tmp_path.iterdir())
 
 
 @dataclass

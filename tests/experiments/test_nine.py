@@ -145,8 +145,10 @@ def test_the_ablation_removes_what_it_says(out: Path) -> None:
     overall = {(row["method"], row["protocol"]): row for row in rows_of(out / "overall-dated.csv")}
     assert ablation["method dualmatch"]["paper H@1"] == overall["dualmatch", "paper"]["less H@1"]
     assert ablation["− RE (no Relational-Encoder: time alone)"]["paper H@1"] == overall["temporal", "paper"]["less H@1"]
-    for variant in ("− TAL", "− TA", "− GM-D", "evidence − relation alignment", "evidence − background"):
+    for variant in ("− TAL", "− TA", "− GM-D"):
         assert any(name.startswith(variant) for name in ablation)
+    for part in ("relation alignment", "cavity", "open support"):
+        assert float(ablation[f"evidence − {part}"]["paper H@1"]) > 0
 
 
 def test_trainings_are_shared(out: Path) -> None:
@@ -350,6 +352,18 @@ def test_cases_are_wrong_where_they_are_said_to_be(data: list[str], out: Path) -
             assert found["whole"][row] == gold[row]
     counts = rows_of(out / "case-study-dated-counts.csv")
     assert sum(int(row["tested pairs"]) for row in counts) == len(rows)
+
+
+def test_what_evidence_says_of_the_cases(data: list[str], out: Path) -> None:
+    bench = bench_of(data, out, 1)
+    gold = {bench.subject.source.entities[s]: bench.subject.target.entities[t] for s, t in bench.subject.gold.tolist()}
+    rows = rows_of(out / "case-study-dated-cases.csv")
+    assert rows
+    for row in rows:
+        said = re.fullmatch(r"(right|wrong: (?P<wrong>.*)|no match) \(\d\.\d\d\)|undecided", row["evidence"])
+        assert said is not None, row["evidence"]
+        assert said["wrong"] is None or said["wrong"] != gold.get(row["source entity"])
+        assert f"{row['source entity']}, by evidence: " in page(out, "case-study")
 
 
 def test_growth_is_the_slope_of_the_logarithms() -> None:

@@ -76,6 +76,6 @@ def test_a_time_in_another_form_gets_a_hint_that_helps(tmp_path: Path, text: str
     if hint is None:
         assert "if it is" not in str(caught.value)
         return
-    assert str(caught.value).endswith(f"; if it is {hint}")
+    assert str(caught.value).splitlines()[0].endswith(f"; if it is {hint}")
     form = hint.split("--time-format ")[1].split(",")[0]
     assert read_graph(path, time_format=form).has_times

@@ -61,6 +61,29 @@ def test_dates_keep_their_precision(make_folder: MakeFolder) -> None:
     assert not graph.opaque_times
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("March", "'March' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"),
+        ("1987-02-30", "'1987-02-30': month 2 of 1987 has no day 30"),
+        ("20050301", "'20050301': years beyond 5,000,000 cannot be held"),
+    ],
+)
+def test_what_is_no_date_costs_its_date_only(
+    make_folder: MakeFolder, caplog: pytest.LogCaptureFixture, text: str, why: str
+) -> None:
+    dates = f"0\t-inf\n1\t1833\n2\t{text}\n3\t1852-11-27\n4\tsoon\n"
+    with caplog.at_level(logging.WARNING):
+        folder = read_folder(make_folder(time_id=dates, triples_1="10\t0\t11\t2\t3\n10\t1\t12\t1\n"))
+    assert facts(folder.source) == [
+        ("Ada", "lived in", "London", "?", "1852-11-27"),
+        ("Ada", "met", "Charles", "1833", "1833"),
+    ]
+    (said,) = caplog.messages
+    assert said.startswith(f"{folder.path}/time_id:3: {why}")
+    assert said.endswith("; 2 of 5 values are no dates and count as unknown")
+
+
 @pytest.mark.parametrize("content", [None, "", "\n \n\r\n"], ids=["absent", "empty", "blank"])
 def test_without_a_calendar_ids_are_opaque_times(make_folder: MakeFolder, content: str | None) -> None:
     graph = read_folder(make_folder(time_id=content, triples_1="10\t0\t11\t3\t-2\n10\t1\t12\t0\n10\t1\t12\n")).source
@@ -186,6 +209,23 @@ def test_without_listings_ids_are_names(make_folder: MakeFolder) -> None:
 def test_pairs_of_whole_numbers_are_ids_even_where_names_are_numbers(make_folder: MakeFolder) -> None:
     folder = read_folder(make_folder(ent_ids_1="10\t11\n11\t12\n12\t10\n"))
     assert folder.read_pairs(folder.path / "ref_pairs").tolist() == [[1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_pair_files_are_looked_up_in_the_folder(
+    make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = read_folder(make_folder().relative_to(tmp_path))
+    elsewhere = {"ref_pairs": "10\t22\n", "known": "12\t20\n"}
+    for name, content in elsewhere.items():
+        (tmp_path / name).write_text(content)
+    assert folder.read_pairs(kind("ref_pairs")).tolist() == [[1, 1], [2, 2]]
+    assert folder.read_pairs(kind(folder.path / "ref_pairs")).tolist() == [[1, 1], [2, 2]]
+    assert folder.read_pairs(kind("known")).tolist() == folder.read_pairs(kind(tmp_path / "known")).tolist() == [[2, 0]]
+    assert folder.pairs_at(Path("ref_pairs")).tolist() == [[0, 2]]
+    with pytest.raises(InputError, match=f"^{folder.path}/gold: no such file"):
+        folder.read_pairs(kind("gold"))
 
 
 def test_an_empty_pair_file_is_no_pairs(make_folder: MakeFolder) -> None:

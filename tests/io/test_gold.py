@@ -43,9 +43,10 @@ def test_gold_by_name(links: Path, tmp_path: Path) -> None:
 
 def test_no_match_is_judged_where_the_file_says_it() -> None:
     links, gold = [("Ada", "Q7"), ("Echo", "Q1")], {("Ada", "Q7"), ("Mary", "Q5")}
-    found = link_quality(links, np.array([0.9, 0.6]), gold, unmatched=["Mary", "Loner", "Nobody", "Twin"]).abstention
-    assert found.no_match_precision == 3 / 4  # Mary has a partner
-    assert found.no_match_recall == 3 / 4  # Echo has none, but was given one
+    said = {"no_matches": ["Mary", "Loner", "Nobody"], "undecided": ["Twin"]}
+    found = link_quality(links, np.array([0.9, 0.6]), gold, **said).abstention
+    assert found.no_match_precision == 2 / 3  # Mary has a partner
+    assert found.no_match_recall == 2 / 4  # Echo has none, but was given one; nothing was said of Twin
     assert (found.precision, found.recall) == (0.5, 0.5)
 
 

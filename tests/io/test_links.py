@@ -18,16 +18,17 @@ from scipy import sparse
 from conftest import lives
 from dualmatch import Alignment, Config, TemporalGraph, align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import InputError, OutputError
 from dualmatch.explain import reasons
 from dualmatch.io.export import write_alignment
 from dualmatch.io.folder import read_folder
-from dualmatch.io.links import method_of, read_links, read_name_pairs, read_unmatched
+from dualmatch.io.links import method_of, read_links, read_name_pairs, read_no_matches, read_seeds, read_unmatched
 from dualmatch.io.naming import Naming
 from dualmatch.io.relations import relation_table
 from dualmatch.simulate import World, shuffled_copy, simulate
 
-WIDE = "source\ttarget\tconfidence\tmethod\trunners_up"
+WIDE = "source\ttarget\tconfidence\tverdict\tmethod\trunners_up"
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), max_size=8)
 DECIMALS = st.floats(0, 1)
@@ -41,9 +42,9 @@ def alignment_of(
     graphs = [TemporalGraph(*one_fact, *one_fact[:2], tuple(names), ("r",)) for names in (sources, targets)]
     plan = sparse_sinkhorn(sparse.csr_array((len(sources), len(targets))), 1.0)
     rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-    return Alignment(
-        *graphs, rows, np.array(confidence, float), np.zeros(len(rows), bool), plan, Config(method="temporal")
-    )
+    sure = np.array(confidence, float)
+    is_seed = np.zeros(len(rows), bool)
+    return Alignment(*graphs, rows, sure, is_seed, rows, sure, plan, Config(method="temporal"))
 
 
 @settings(max_examples=100, deadline=None)
@@ -88,8 +89,93 @@ def test_links_come_back_from_every_format(tmp_path: Path, extension: str) -> No
     assert dict(zip(pairs, confidence.tolist(), strict=True)) == {
         (sources[i], targets[i]): share for i, share in enumerate([1.0, 0.25, 0.5, 0.125, 0.75])
     }
-    assert read_unmatched(path) == ["nobody"]
+    assert read_unmatched(path) == ([] if extension == ".sssom.tsv" else ["nobody"])  # SSSOM holds nothing undecided
+    assert read_no_matches(path) == []
     assert method_of(path) == "temporal"
+
+
+@pytest.fixture(scope="module")
+def decided() -> Alignment:
+    """An alignment with every verdict in it; one source was told to have no partner."""
+    pair = simulate(
+        World(entities=400, mean_facts=8, common_share=0.3, unmatched_source=0.2, unmatched_target=0.2, seed=2)
+    )
+    alignment = align(pair.source, pair.target, forbid=[(pair.source.entities[int(pair.gold[0, 0])], None)])
+    assert set(alignment.verdicts) == set(Verdict)
+    return alignment
+
+
+VERDICT_FORMATS = (".tsv", ".csv", ".parquet", ".jsonl")
+
+
+@pytest.mark.parametrize("extension", VERDICT_FORMATS)
+def test_every_table_has_the_verdicts(decided: Alignment, tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"links{extension}"
+    write_alignment(decided, path)
+    names = np.array(decided.source.entities)
+    expected = {name: (str(verdict), None) for name, verdict in zip(names.tolist(), decided.verdicts, strict=True)}
+    none = decided.unlinked
+    chances = zip(names[none.row].tolist(), none.confidence.tolist(), strict=True)
+    expected |= {name: ("no match", round(chance, 6)) for name, chance in chances if chance == chance}
+    expected |= {source: ("linked", round(chance, 6)) for source, _, chance in decided.links()}
+    rows = {
+        ".parquet": lambda: pl.read_parquet(path).iter_rows(named=True),
+        ".jsonl": lambda: map(json.loads, path.read_text().splitlines()),
+        ".csv": lambda: pl.read_csv(path).iter_rows(named=True),
+        ".tsv": lambda: pl.read_csv(path, separator="\t", quote_char=None).iter_rows(named=True),
+    }[extension]()
+    found = {}
+    for row in rows:
+        assert (row["target"] is None) == (row["verdict"] != "linked")
+        found[row["source"]] = (row["verdict"], None if row["confidence"] is None else round(row["confidence"], 6))
+    assert found == expected
+
+
+@pytest.mark.parametrize("extension", [*VERDICT_FORMATS, ".sssom.tsv"])
+def test_who_has_no_match_comes_back_and_undecided_ones_are_no_such_thing(
+    decided: Alignment, tmp_path: Path, extension: str
+) -> None:
+    path = tmp_path / f"links{extension}"
+    write_alignment(decided, path)
+    names = np.array(decided.source.entities)
+    none = decided.unlinked
+    without = sorted(names[none.row[none.is_no_match]].tolist())
+    assert 5 < len(without) < len(none.row)
+    assert sorted(read_no_matches(path)) == without
+    left = without if extension == ".sssom.tsv" else sorted(names[none.row].tolist())
+    assert sorted(read_unmatched(path)) == left
+    assert len(read_links(path)[0]) == len(decided.pairs)
+
+
+def test_sssom_says_no_term_found_of_no_match_only(decided: Alignment, tmp_path: Path) -> None:
+    path = tmp_path / "links.sssom.tsv"
+    write_alignment(decided, path)
+    table = pl.read_csv(path, separator="\t", comment_prefix="#")
+    none = decided.unlinked
+    unfound = table.filter(pl.col("object_id") == "sssom:NoTermFound")
+    expected = {
+        decided.source.entities[row]: round(chance, 6)
+        for row, chance in zip(none.row.tolist(), none.confidence.tolist(), strict=True)
+        if chance == chance
+    }
+    assert dict(unfound.select("subject_label", "confidence").iter_rows()) == expected
+    assert table.height == len(decided.pairs) + len(expected)
+    assert 1.0 in expected.values()  # told
+
+
+OLD = "source\ttarget\tconfidence\tmethod\trunners_up"
+
+
+@pytest.mark.parametrize("more", ["", "\treasons"], ids=["plain", "reasons"])
+def test_files_without_verdicts_are_read(tmp_path: Path, more: str) -> None:
+    """As 0.1.0 wrote them: an entity without a target has a confidence there, and counts as undecided."""
+    path, why = tmp_path / "links.tsv", "\tbecause" if more else ""
+    rows = ["a\tb\t0.5\tseed\t[]", 'c\t\t0.9\tevidence\t[["d",0.1]]']
+    path.write_text("".join(f"{line}\n" for line in (OLD + more, *(row + why for row in rows))))
+    pairs, confidence = read_links(path)
+    assert (pairs, confidence.tolist()) == ([("a", "b")], [0.5])
+    assert (read_unmatched(path), read_no_matches(path)) == (["c"], [])
+    assert (read_seeds(path), method_of(path)) == ({"a"}, "evidence")
 
 
 def test_runners_up_and_reasons_where_a_format_holds_them(tmp_path: Path) -> None:
@@ -104,16 +190,19 @@ def test_runners_up_and_reasons_where_a_format_holds_them(tmp_path: Path) -> Non
         pairs = [[each["target"], each["probability"]] for each in parquet[row["source"]]["runners_up"]]
         assert row["runners_up"] == pairs == json.loads(table[row["source"]]["runners_up"])
         assert row["reasons"] == parquet[row["source"]]["reasons"] == table[row["source"]]["reasons"]
-    assert table["Loner"]["target"] is None
-    assert f"\tmethod evidence; {table['Loner']['reasons']}\n" in (tmp_path / "a.sssom.tsv").read_text()
+    assert (table["Loner"]["target"], table["Loner"]["verdict"]) == (None, "undecided")
+    sssom = (tmp_path / "a.sssom.tsv").read_text()
+    assert f"\tmethod evidence; {table['Ada']['reasons']}\n" in sssom
+    assert "Loner" not in sssom
 
 
 def test_six_decimals_a_header_and_names_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "links.tsv"
     write_alignment(alignment_of(["x", 'say "hi"', "é"], ["y", "a, b", "z"], [(1, 1), (2, 2)], [1.0, 1 / 3]), path)
     assert path.read_bytes().decode() == (
-        "source\ttarget\tconfidence\tmethod\trunners_up\n"
-        'say "hi"\ta, b\t1.000000\ttemporal\t[]\nx\t\t1.000000\ttemporal\t[]\né\tz\t0.333333\ttemporal\t[]\n'
+        "source\ttarget\tconfidence\tverdict\tmethod\trunners_up\n"
+        'say "hi"\ta, b\t1.000000\tlinked\ttemporal\t[]\nx\t\t\tundecided\ttemporal\t[]\n'
+        "é\tz\t0.333333\tlinked\ttemporal\t[]\n"
     )
 
 
@@ -125,12 +214,11 @@ def test_every_source_has_a_row_runners_up_are_json_and_seeds_are_told(tmp_path:
     lines = [line.split("\t") for line in (tmp_path / "links.tsv").read_text().splitlines()[1:]]
     rows = {line[0]: line[1:] for line in lines}
     assert [line[0] for line in lines] == sorted(source.entities)
-    assert rows["Ada"] == ["Q1", "1.000000", "seed", "[]"]
-    assert (rows["Book"][0], rows["Book"][2]) == ("Q4", "evidence")
-    assert rows["Nobody"] == ["", "1.000000", "evidence", "[]"]
-    twins = json.loads(rows["Twin"][3])
-    assert [name for name, _ in twins] == ['Q"8"', "Q10"]
-    assert rows["Twin"][:2] == ["", f"{1 - twins[0][1]:.6f}"]
+    assert rows["Ada"] == ["Q1", "1.000000", "linked", "seed", "[]"]
+    assert (rows["Book"][0], rows["Book"][3]) == ("Q4", "evidence")
+    assert rows["Nobody"] == ["", "", "undecided", "evidence", "[]"]
+    assert rows["Twin"][:3] == ["", "", "undecided"]
+    assert [name for name, _ in json.loads(rows["Twin"][4])] == ['Q"8"', "Q10"]
     assert len(read_links(tmp_path / "links.tsv")[0]) == len(alignment.pairs)
 
 
@@ -166,7 +254,7 @@ def test_a_name_that_would_tear_its_line_is_refused(tmp_path: Path, name: str) -
 
 
 def test_a_partner_without_a_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="the partner of 'x' has an empty name, which would mean no match"):
+    with pytest.raises(OutputError, match="the partner of 'x' has an empty name, which would mean no link"):
         write_alignment(alignment_of(["x"], [""], [(0, 0)], [0.5]), tmp_path / "links.tsv")
     write_alignment(alignment_of(["x"], [""], [], []), tmp_path / "links.tsv")
     assert read_links(tmp_path / "links.tsv")[0] == []
@@ -182,10 +270,10 @@ def test_a_partner_without_a_name_is_refused(tmp_path: Path) -> None:
         ("source\ttarget\tconfidence\na\tb\tnan\n", ":2", "'nan' is no confidence; write a number from 0 to 1"),
         ("source\ttarget\tconfidence\na\tb\thigh\n", ":2", "'high' is no confidence; write a number from 0 to 1"),
         ("source\ttarget\tconfidence\na\tb\t1\tx\n", ":2", "the header names 3 columns, this row has another number"),
-        (f"{WIDE}\na\tb\t1\n", ":2", "the header names 5 columns, this row has another number"),
-        (f"{WIDE}\na\tb\t1\tx\t[]\t\n", ":2", "the header names 5 columns, this row has another number"),
+        (f"{WIDE}\na\tb\t1\n", ":2", "the header names 6 columns, this row has another number"),
+        (f"{WIDE}\na\tb\t1\tlinked\tx\t[]\t\n", ":2", "the header names 6 columns, this row has another number"),
         (f"{WIDE}\twhy\n", ":1", "no alignment file; its first line must be source"),
-        (f"{WIDE}\na\t\t2\tx\t[]\n", ":2", "'2' is no confidence"),
+        (f"{WIDE}\na\t\t2\tlinked\tx\t[]\n", ":2", "'2' is no confidence"),
         ("source\ttarget\tconfidence\na\tb\t\n", ":2", "'' is no confidence; write a number from 0 to 1"),
     ],
 )

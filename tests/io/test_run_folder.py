@@ -17,7 +17,6 @@ from dualmatch.config import Config
 from dualmatch.encode.relational.checkpoint import Checkpoint
 from dualmatch.encode.seeds import FoundPairs
 from dualmatch.errors import OutputError
-from dualmatch.evidence import gather_evidence
 from dualmatch.graph.literals import Literals
 from dualmatch.io import atomic, manifest
 from dualmatch.io.finished_run import finished_run
@@ -26,7 +25,12 @@ from dualmatch.io.outputs import Outputs
 from dualmatch.io.run_folder import RunFolder
 from dualmatch.io.run_inputs import RunInputs
 from dualmatch.io.sides import ReadOptions, Recipe
-from dualmatch.keeping import KeepsNothing, Outcome, Standing
+from dualmatch.keeper import KeepsNothing
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import align_by_evidence
+from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.simulate import World, simulate
 
 FOUND = FoundPairs(np.array([[0, 1], [2, 3]], np.int32), np.array([0.1, 0.9]))
@@ -43,11 +47,17 @@ def begun(folder: RunFolder) -> RunFolder:
 
 
 class Remembers(KeepsNothing):
-    def keep_standing(self, standing: Standing) -> None:
-        self.last_standing = standing
+    """Remembers the last round and what the trial told."""
 
-    def keep_outcome(self, outcome: Outcome) -> None:
-        self.last_outcome = outcome
+    def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: np.ndarray) -> None:
+        self.last_round = Rounds(state, first_pairs, log, converged=False)
+
+    def keep_confidence(self, confidence: Confidence) -> None:
+        self.last_confidence = confidence
+
+    def put_into(self, folder: RunFolder) -> None:
+        folder.keep_round(self.last_round.state, self.last_round.log, self.last_round.first_pairs)
+        folder.keep_confidence(self.last_confidence)
 
 
 def assert_same(one: object, other: object) -> None:
@@ -70,14 +80,22 @@ def assert_same(one: object, other: object) -> None:
 
 
 @pytest.mark.parametrize("n_seeds", [0, 20])
-def test_what_rounds_keep_comes_back_to_the_bit(tmp_path: Path, n_seeds: int) -> None:
+@pytest.mark.parametrize("with_labels", [False, True])
+def test_what_rounds_keep_comes_back_to_the_bit(tmp_path: Path, n_seeds: int, with_labels: bool) -> None:
     pair, keeper = simulate(World(entities=80, seed=2)), Remembers()
-    gather_evidence(pair.source, pair.target, pair.gold[:n_seeds], max_rounds=2, keeper=keeper)
+    labels = [
+        Literals.of_labels({name: name[2:] for name in graph.entities}, graph) for graph in (pair.source, pair.target)
+    ]
+    literals = (labels[0], labels[1]) if with_labels else None
+    seeds = pair.gold[:n_seeds] if n_seeds else None
+    problem = Problem.of(pair.source, pair.target, seeds, literals=literals)
+    align_by_evidence(problem, max_rounds=2, keeper=keeper)
+    assert len(keeper.last_round.state.by_slot[0]) > 100
+    assert (keeper.last_round.state.model.names is not None) == with_labels
     with RunFolder.opened(tmp_path / "run") as folder:
-        begun(folder).keep_standing(keeper.last_standing)
-        folder.keep_outcome(keeper.last_outcome)
-        assert_same(folder.standing(), keeper.last_standing)
-        assert_same(folder.outcome(), keeper.last_outcome)
+        keeper.put_into(begun(folder))
+        assert_same(folder.kept_round(), keeper.last_round)
+        assert_same(folder.kept_confidence(), keeper.last_confidence)
 
 
 def test_graphs_names_and_pairs_come_back(tmp_path: Path) -> None:
@@ -118,7 +136,7 @@ def test_a_stage_that_the_manifest_does_not_name_does_not_count(tmp_path: Path) 
     (path / "mine.txt").write_text("of the user")
     with RunFolder.opened(path, resume=True) as folder:
         begun(folder)
-        assert folder.standing() is None
+        assert folder.kept_round() is None
         assert_same(folder.pseudo_seeds(), FOUND)
     assert [each.name for each in (path / "stages").iterdir()] == ["pseudo-seeds.npz"]
     assert sorted(each.name for each in path.iterdir()) == ["lock", "manifest.json", "mine.txt", "stages"]
@@ -144,11 +162,10 @@ def test_the_lock_goes_with_its_process(tmp_path: Path) -> None:
 
 def test_a_finished_run_gives_all_it_came_to(tmp_path: Path) -> None:
     path, pair, keeper = tmp_path / "run", simulate(World(entities=60)), Remembers()
-    gather_evidence(pair.source, pair.target, max_rounds=1, keeper=keeper)
+    align_by_evidence(Problem.of(pair.source, pair.target), max_rounds=1, keeper=keeper)
     with RunFolder.opened(path) as folder:
         begun(folder).keep_inputs(RunInputs(pair.source, pair.target))
-        folder.keep_standing(keeper.last_standing)
-        folder.keep_outcome(keeper.last_outcome)
+        keeper.put_into(folder)
         (path / "links.tsv").write_text("links")
         with pytest.raises(InputError, match="another run is at work"), finished_run(path):
             pass
@@ -159,11 +176,60 @@ def test_a_finished_run_gives_all_it_came_to(tmp_path: Path) -> None:
     with finished_run(path) as run:
         assert run.config == folder.manifest.config
         assert run.links.read_text() == "links"
-        assert_same(run.outcome, keeper.last_outcome)
+        assert_same(run.rounds, keeper.last_round)
+        assert_same(run.confidence, keeper.last_confidence)
         assert_same(run.inputs.source.head, pair.source.head)
     (path / "stages" / "outcome.npz").write_bytes(b"")
     with pytest.raises(InputError, match=r"outcome\.npz: is not what the run wrote"), finished_run(path):
         pass
+
+
+def finished(path: Path) -> Path:
+    pair = simulate(World(entities=20))
+    with RunFolder.opened(path) as folder:
+        begun(folder).keep_inputs(RunInputs(pair.source, pair.target))
+        (path / "links.tsv").write_text("links")
+        folder.finish()
+    return path
+
+
+def test_who_reads_a_run_keeps_others_from_writing_only(tmp_path: Path) -> None:
+    path = finished(tmp_path / "run")
+    with finished_run(path), finished_run(path) as run:
+        assert run.inputs.source.n_entities == 20
+        with pytest.raises(InputError, match="run: an update is reading it; wait"), RunFolder.opened(path, force=True):
+            pass
+    with (
+        RunFolder.opened(path, resume=True),
+        pytest.raises(InputError, match=f"at work in it .process {os.getpid()} on "),
+        finished_run(path),
+    ):
+        pass
+
+
+def test_a_run_on_a_read_only_disk_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = finished(tmp_path / "run")
+    really_open = os.open
+
+    def read_only(file: Path, flags: int, *mode: int) -> int:
+        if flags & (os.O_RDWR | os.O_WRONLY | os.O_CREAT):
+            raise OSError(30, os.strerror(30))
+        return really_open(file, flags, *mode)
+
+    def no_locks(*_: object) -> None:
+        raise OSError(37, os.strerror(37))
+
+    monkeypatch.setattr("dualmatch.io.lock.os.open", read_only)
+    with finished_run(path) as run:
+        assert run.links.read_text() == "links"
+    with monkeypatch.context() as patched:
+        patched.setattr("dualmatch.io.lock.fcntl.flock", no_locks)
+        with finished_run(path) as run:
+            assert run.links.read_text() == "links"
+    (path / "lock").unlink()
+    with finished_run(path) as run:
+        assert run.links.read_text() == "links"
+    assert not (path / "lock").exists()
 
 
 def test_threads_count_only_where_they_change_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

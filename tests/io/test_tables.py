@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from dualmatch import InputError
+from dualmatch import InputError, TemporalGraph
 from dualmatch.io import delimited
 from dualmatch.io.intake import ReadOptions
 from dualmatch.io.opening import blocks
@@ -72,7 +72,10 @@ def test_blocks_of_any_size_say_the_same(
     monkeypatch.setattr(delimited, "ROWS_AT_ONCE", 2)
     lines = [f"{quote}e{i}{quote},r,e{i + 1},{1900 + i}" for i in range(20)]
     path = write(tmp_path / "a.csv", "head,relation,tail,year\n" + "\n".join(lines) + "\nx,r,y,soon")
-    assert refusal(path) == ":22: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"
+    assert refusal(path).split("\n") == [
+        ":22: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
+        "mend this line, or leave it out with --on-error skip",
+    ]
     assert read_graph(path, on_error="skip").n_facts == 20
 
 
@@ -138,6 +141,17 @@ def test_columns_that_cannot_be_found(tmp_path: Path, header: str, columns: dict
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
     assert refusal(write(tmp_path / name, content)).startswith(words)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("last", ["Eve,met,1850,Carl\n", "Eve,met,1850,Carl"])
+def test_a_long_and_a_short_line_do_not_make_up_for_each_other(tmp_path: Path, separator: str, last: str) -> None:
+    lines = "head,relation,time,tail,note\nAda,met,1833,Mary,x\nBob,met,1840,Smith, Jr.,y\n"
+    path = write(tmp_path / ("a.tsv" if separator == "\t" else "a.csv"), (lines + last).replace(",", separator))
+    long, short, _ = refusal(path).split("\n")
+    assert long == ":3: 6 columns where the first line has 5"
+    assert short == f"{path}:4: 4 columns where the first line has 5"
+    assert facts_of(read_graph(path, on_error="skip")) == [("Ada", "met", "Mary", "1833", "1833")]
 
 
 def test_all_problems_are_counted_and_the_first_five_shown(tmp_path: Path) -> None:
@@ -213,6 +227,29 @@ def test_data_frames_of_any_library(library: str) -> None:
         ("Ada", "met", "Charles", "1833", "1833"),
         ("Ada", "saw", "Mary", "?", "?"),
     ]
+
+
+@pytest.mark.parametrize("role", ["head", "relation", "tail"])
+@pytest.mark.parametrize("kind", ["object", "str", "category", "float64", "Int64"])
+@pytest.mark.parametrize("as_tuples", [False, True])
+def test_a_missing_name_is_a_rejected_row(role: str, kind: str, as_tuples: bool) -> None:
+    pandas = pytest.importorskip("pandas")
+    names = {"head": ["1", "2"], "relation": ["1", "2"], "tail": ["3", "4"], "year": ["1833", "1834"]}
+    frame = pandas.DataFrame(names)
+    is_number = kind in ("float64", "Int64")
+    frame[role] = pandas.Series([1 if is_number else "1", None], dtype=kind)
+    given = [*frame.itertuples(index=False, name=None)] if as_tuples else frame
+    with pytest.raises(InputError, match=f":2: no {role}; every fact needs one"):
+        read_graph(given)
+    graph = read_graph(given, on_error="skip")
+    assert graph.n_facts == 1
+    assert not {"nan", "NaN", "<NA>", "None", "2"} & {*graph.entities, *graph.relations}
+
+
+def test_a_missing_name_is_no_name_in_tuples_of_texts() -> None:
+    for missing in (None, float("nan")):
+        with pytest.raises(InputError, match="graph: fact 2: no head; every fact needs one"):
+            TemporalGraph.from_facts([("Ada", "met", "Charles"), (missing, "met", "Mary")])
 
 
 def test_duckdb_relations() -> None:

@@ -72,12 +72,24 @@ def test_the_folder_may_have_moved(copied: tuple[Path, Path]) -> None:
     assert read_grounds(links, moved).source.n_entities == 60
 
 
-def test_a_first_round_without_knowledge_is_kept_too(
-    tmp_path: Path, small_world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dualmatch.evidence.STABLE_SHARE", 1.0)  # stop after one round
-    write(small_world, tmp_path / "links.tsv")
-    assert read_grounds(tmp_path / "links.tsv").knowledge is None
+def test_what_the_run_believed_comes_back_to_the_bit(made: tuple[Path, Path]) -> None:
+    links, folder = made
+    sides = Recipe((folder,), (ReadOptions(), ReadOptions())).read()
+    evidence, grounds = align(sides.source, sides.target, method="evidence").evidence, read_grounds(links, folder)
+    assert evidence is not None
+    state, kept = evidence.state, grounds.state
+    for one, other in (
+        (state.candidates.row, kept.candidates.row),
+        (state.candidates.column, kept.candidates.column),
+        (state.log_odds, kept.log_odds),
+        (state.value, kept.value),
+        (state.by_slot[0], kept.by_slot[0]),
+        (state.alone[1], kept.alone[1]),
+        (state.model.odds.together.data, kept.model.odds.together.data),
+        (state.model.overlap[0], kept.model.overlap[0]),
+        (evidence.confidence.pairs, grounds.trial.pairs),
+    ):
+        assert one.tobytes() == other.tobytes()
 
 
 def changed(path: Path, old: str, new: str) -> None:

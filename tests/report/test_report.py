@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from conftest import refused
 from dualmatch import TemporalGraph, align
 from dualmatch.cli.main import main
 from dualmatch.config import Config
+from dualmatch.decode.verdicts import Reason
 from dualmatch.graph.profile import profile_of
 from dualmatch.io.record import Cost, RunRecord, read_record, record_of, write_record
 from dualmatch.report.findings import Findings, gather
@@ -107,6 +109,55 @@ def test_the_figures_are_those_of_evaluate(run: Path, small_world: Path, capsys:
     assert f"True pairs that were not found ({len(missed)})" in page.text
 
 
+def test_verdicts_are_told_apart(links: Path, doubtful: Path) -> None:
+    """On the page as in the file: linked, undecided with their reasons, no match; and against gold."""
+    rows = [line.split("\t") for line in links.read_text().splitlines()[1:]]
+    counts = {verdict: sum(row[3] == verdict for row in rows) for verdict in ("linked", "undecided", "no match")}
+    assert min(counts.values()) > 0
+    page_of(links, "--gold", doubtful / "gold.tsv")
+    tiles = "".join(f"<li><b>{count}</b> {verdict}</li>" for verdict, count in counts.items())
+    assert tiles in links.with_name("page.html").read_text()
+    found = gather(links, doubtful / "gold.tsv")
+    assert (len(found.undecided), len(found.no_matches)) == (counts["undecided"], counts["no match"])
+    none = found.grounds.unlinked  # type: ignore[union-attr]
+    tables = tables_of(links.with_name("page.html"))
+    why = [row for row in tables if row[0] in ("undecided", "no match") and not row[1].isdigit()]
+    assert {row[0] for row in why} == {"undecided", "no match"}
+    assert sum(int(row[2]) for row in why if row[0] == "undecided") == counts["undecided"]
+    assert ["undecided", "too little to tell", str(int((none.reason == Reason.TOO_LITTLE).sum()))] in why
+    partnered = {source for source, _ in found.gold or ()}
+    for verdict, count in counts.items():
+        having = sum(row[0] in partnered for row in rows if row[3] == verdict)
+        assert [verdict, str(count), str(having), str(count - having)] in tables
+
+
+def test_formats_without_undecided_entities_report_them_all_the_same(doubtful: Path, tmp_path: Path) -> None:
+    prefixes = ["--prefix", "ex=http://example.org/", "--source-prefix", "ex", "--target-prefix", "ex"]
+    main(["align", str(doubtful / "world"), "-o", str(tmp_path / "links.sssom.tsv"), "-q", *prefixes])
+    found, table = gather(tmp_path / "links.sssom.tsv"), gather(doubtful / "links.tsv")
+    assert (found.undecided, found.no_matches) == (table.undecided, table.no_matches)
+
+
+def test_examples_add_up(links: Path) -> None:
+    page = page_of(links)
+    for title in ("Undecided", "No match"):
+        assert title in page.text
+    articles = re.findall(r"<article>.*?</article>", links.with_name("page.html").read_text())
+    assert len(articles) == 15
+    sums = 0
+    for table in (table for article in articles for table in re.findall(r"<table>.*?</table>", article)):
+        *parts, total = map(float, re.findall(r">([+-]\d+\.\d\d)<", table))
+        assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 5))
+        sums += 1
+    assert sums >= 9
+
+
+def tables_of(path: Path) -> list[list[str]]:
+    """All rows of all tables of a page, their cells without markup."""
+    rows = re.findall(r"<tr><td>.*?</tr>", path.read_text())
+    return [[re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row)] for row in rows]
+
+
 def test_every_wrong_link_stands_under_one_cause(run: Path) -> None:
     found = gather(run / "links.tsv")
     shifted = [link[1] for link in found.links]
@@ -120,8 +171,7 @@ def test_every_wrong_link_stands_under_one_cause(run: Path) -> None:
 
 
 def _with(findings: Findings, **changes: object) -> Findings:
-    fields = ("name", "method", "links", "confidence", "is_seed", "unmatched", "record", "grounds", "config", "gold")
-    return Findings(**{**{name: getattr(findings, name) for name in fields}, **changes})  # type: ignore[arg-type]
+    return replace(findings, **changes)  # type: ignore[arg-type]
 
 
 def test_hostile_names_do_nothing(tmp_path: Path) -> None:
@@ -141,6 +191,7 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
         links,
         confidence,
         alignment.is_seed,
+        (),
         (),
         read_record(tmp_path / "links.tsv"),
         grounds_of(alignment),

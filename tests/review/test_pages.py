@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import refused
@@ -19,7 +20,7 @@ from dualmatch.io.decisions import DecisionLog, Verdict, read_decisions
 from dualmatch.io.links import read_links
 from dualmatch.review.serve import Serving
 from dualmatch.review.session import Session
-from reviewing import Client, served
+from reviewing import DOUBTFUL, Client, served
 
 
 def first_pair(client: Client) -> int:
@@ -47,10 +48,10 @@ def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, servi
     assert [(row.verdict, row.source) for row in rows] == [
         (verdict, names[order[place]]) for place, verdict in enumerate(("accept", "reject", "none", "skip"))
     ]
-    assert "4 of 150 decided" in client.ask("/").text
+    assert f"4 of {DOUBTFUL.entities} decided" in client.ask("/").text
     answer = client.post("/undo", seen=rows[-1].id)
     assert answer.headers["location"] == f"/pair/{order[3]}"
-    assert "3 of 150 decided" in client.ask("/").text
+    assert f"3 of {DOUBTFUL.entities} decided" in client.ask("/").text
     assert client.post("/undo", seen=rows[-1].id).status == 409
 
 
@@ -70,6 +71,39 @@ def test_a_target_is_given_once(client: Client, serving: Serving) -> None:
     assert answer.status == 409
     assert "was accepted for" in answer.text
     assert "It was accepted for" in client.ask(f"/pair/{other}?show=7").text
+
+
+def test_a_pair_shows_what_adds_up_and_what_the_run_says(client: Client, serving: Serving) -> None:
+    grounds = serving.session.run.grounds
+    source, target = grounds.pairs[np.argmin(grounds.confidence)].tolist()
+    page = client.ask(f"/pair/{source}?status=all").text
+    name, confidence = grounds.target.entities[target], grounds.confidence.min()
+    assert f"Linked with {name}, confidence {confidence:.3f}." in page
+    table = re.search(r'<table class="reasons">.*?</table>', page, re.DOTALL)
+    assert table is not None
+    *parts, total = map(float, re.findall(r">([+-]\d+\.\d\d)<", table[0]))
+    assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 1))
+    assert total == pytest.approx(np.log(confidence / (1 - confidence)), abs=0.01)
+    none = grounds.unlinked
+    for at, verdict in (
+        (int(np.argmax(none.is_no_match)), "No match"),
+        (int(np.argmin(none.is_no_match)), "Undecided"),
+    ):
+        sure = f" (confidence {none.confidence[at]:.3f})" if verdict == "No match" else ""
+        words = f"{verdict}{sure}: {none.in_words(at, grounds.target.entities)}."
+        assert words in client.ask(f"/pair/{none.row[at]}?status=all").text
+
+
+def test_the_queue_is_filtered_by_what_the_run_says(client: Client, serving: Serving) -> None:
+    none = serving.session.run.grounds.unlinked
+    expected = {"no match": int(none.is_no_match.sum()), "undecided": int((~none.is_no_match).sum())}
+    for outcome, count in expected.items():
+        page = client.ask(f"/?outcome={outcome.replace(' ', '+')}").text
+        assert f'<p id="count">{count} entities' in page
+        assert page.count(f"<td>{outcome}</td>") == min(count, 50)
+        row = re.findall(r'href="/pair/(\d+)\?outcome=', page)[0]
+        location = decide(client, "skip", int(row), outcome=outcome)
+        assert f"outcome={outcome.replace(' ', '+')}" in location  # the filter survives a decision
 
 
 def test_pick_another_finds_by_name(client: Client, serving: Serving) -> None:
@@ -171,7 +205,7 @@ def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch
         one, other = session.queue.order[:2].tolist()
         page = client.ask(f"/pair/{one}").text
         assert "still being prepared" in page
-        assert "similarity" not in page
+        assert "log-odds" not in page
         assert client.ask("/prepared").text == '{"prepared":false}'
         early = session.view(one, int(session.queue.proposed[one]))
         decide(client, "accept", one)
@@ -181,7 +215,7 @@ def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch
         assert {each.fact for each in early.left} == {each.fact for each in late.left}
         page = client.ask(f"/pair/{other}").text
         assert "being prepared" not in page
-        assert ", similarity " in page
+        assert "In log-odds" in page
 
 
 def test_decisions_of_other_graphs_are_told_and_left_aside(
@@ -197,7 +231,7 @@ def test_decisions_of_other_graphs_are_told_and_left_aside(
     assert "2 decisions are about entities that are not in" in capsys.readouterr().err
     with served(links) as serving:
         client = Client(serving.address)
-        assert "0 of 150 decided" in client.ask("/").text
+        assert f"0 of {DOUBTFUL.entities} decided" in client.ask("/").text
         client.post("/again")
         serving.again.wait(60)
         assert serving.again.state == "done", serving.again.words

@@ -11,13 +11,18 @@ from scipy import sparse as sp
 
 from conftest import lives
 from dualmatch import TemporalGraph, align
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.grounds import Grounds, grounds_of
-from dualmatch.io.decisions import DecisionLog, Verdict
+from dualmatch.io.decisions import DecisionLog
+from dualmatch.io.decisions import Verdict as Decision
 from dualmatch.io.why import read_run
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.model import Model
+from dualmatch.methods.evidence.state import RoundState
 from dualmatch.review.again import decided, free_name
 from dualmatch.review.changes import changes_between
 from dualmatch.review.pair import MOST_FACTS, candidates_of, pair_view
-from dualmatch.review.queue import queue_of
+from dualmatch.review.queue import VERDICTS, queue_of
 from dualmatch.review.session import Filter, Session
 from dualmatch.review.timeline import timeline
 
@@ -27,10 +32,15 @@ def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float
     graph = TemporalGraph.from_facts(facts)
     sure = np.array([probability[name] for name in graph.entities])
     linked = np.flatnonzero(sure > 0.5)
+    rows, shape = np.arange(len(sure)), (len(sure), len(sure))
+    state = RoundState.of_pairs(
+        rows, rows, np.log(sure / (1 - sure)), shape, Model.of_sizes(*[2 * graph.n_relations] * 2)
+    )
     return Grounds(
         graph,
         graph,
-        None,
+        state,
+        Confidence.as_they_are(),
         sp.csr_array(np.diag(sure)),
         np.stack([linked, linked], axis=1),
         sure[linked],
@@ -77,6 +87,21 @@ def test_what_is_certain_comes_last() -> None:
     assert queue.proposed[source.entity_rows["Nobody"]] == -1
 
 
+def test_the_undecided_come_before_those_without_a_match() -> None:
+    """Of two entities alike but for the verdict, the one that is said to have no match is hardly in doubt."""
+    facts = [(f"hub {name}", f"r{n}", f"friend {n} of {name}") for name in ("told", "open") for n in range(4)]
+    chance = {name: 0.4 for fact in facts for name in fact[::2]}
+    grounds = grounds_with(facts, {**chance, "hub told": 0.01, "hub open": 0.01})
+    hubs = [grounds.source.entity_rows[f"hub {name}"] for name in ("told", "open")]
+    assert queue_of(grounds).teaches[hubs[0]] == queue_of(grounds).teaches[hubs[1]]
+    alone = np.where(np.arange(grounds.source.n_entities) == hubs[0], 0.98, 0.5)
+    state = replace(grounds.state, alone=(alone, grounds.state.alone[1]))
+    trial = Confidence(grounds.trial.pairs, np.array([0.0, 1.0]))
+    queue = queue_of(replace(grounds, state=state, trial=trial))
+    assert [VERDICTS[queue.verdict[row]] for row in hubs] == [Verdict.NO_MATCH, Verdict.UNDECIDED]
+    assert queue.teaches[hubs[0]] < 0.1 * queue.teaches[hubs[1]]
+
+
 def test_search_by_name_id_and_partner() -> None:
     grounds = replace(grounds_of(align(*lives())), source_ids=np.arange(100, 100 + lives()[0].n_entities))
     queue = queue_of(grounds)
@@ -104,7 +129,8 @@ def test_a_pair_shows_what_matches_what() -> None:
         (("met", "Charles"), ("P1", "Q2")),
         (("lived in", "London"), ("P2", "Q3")),
     }
-    assert sum(reason.weight for reason in view.reasons) == pytest.approx(view.similarity)
+    assert sum(reason.weight for reason in view.reasons) + view.balance.total == pytest.approx(view.log_odds)
+    assert view.log_odds == pytest.approx(_log_odds_of_confidence(grounds, "Ada"))
     assert view.span == (1833.0, 1853.0)
     drawn = timeline(view)
     fact = replace(view.left[0].fact, relation="member of a political party of some kind")
@@ -118,11 +144,17 @@ def test_a_pair_shows_what_matches_what() -> None:
     assert "style=" not in drawn
 
 
+def _log_odds_of_confidence(grounds: Grounds, name: str) -> float:
+    (at,) = np.flatnonzero(grounds.pairs[:, 0] == grounds.source.entity_rows[name])
+    confidence = float(grounds.confidence[at])
+    return float(np.log(confidence) - np.log1p(-confidence))
+
+
 def test_an_entity_alone_and_one_without_times() -> None:
     source, target = lives()
     grounds = grounds_of(align(source, target))
     alone = pair_view(grounds, source.entity_rows["Nobody"], None)
-    assert (alone.left, alone.right, alone.similarity, timeline(alone)) == ((), (), 0.0, None)
+    assert (alone.left, alone.right, alone.log_odds, timeline(alone)) == ((), (), 0.0, None)
     loner = pair_view(grounds, source.entity_rows["Loner"], target.entity_rows["Q1"])
     assert [fact.match for fact in loner.left] == [None]
     assert candidates_of(grounds, source.entity_rows["Nobody"]) == []
@@ -138,7 +170,8 @@ def test_hubs_are_cut_short() -> None:
     assert len(view.left) == MOST_FACTS
     assert view.more_left == 200 - MOST_FACTS
     assert view.more_reasons > 0
-    assert sum(reason.weight for reason in view.reasons) + view.rest == pytest.approx(view.similarity)
+    shown = sum(reason.weight for reason in view.reasons)
+    assert shown + view.rest + view.balance.total == pytest.approx(view.log_odds)
 
 
 def test_filters_and_what_comes_next(links: Path) -> None:
@@ -147,9 +180,14 @@ def test_filters_and_what_comes_next(links: Path) -> None:
     every = session.rows(Filter())
     assert len(every) == len(names)
     assert np.array_equal(every, queue.order)
-    kinds = [session.rows(Filter(confidence=kind)) for kind in ("high", "middling", "low", "none")]
-    assert sorted(np.concatenate(kinds).tolist()) == sorted(every.tolist())
-    assert set(kinds[3].tolist()) == set(np.flatnonzero(~queue.matched).tolist())
+    outcomes = {verdict: session.rows(Filter(outcome=verdict)) for verdict in Verdict}
+    assert sorted(np.concatenate(list(outcomes.values())).tolist()) == sorted(every.tolist())
+    none = session.run.grounds.unlinked
+    assert set(outcomes[Verdict.LINKED].tolist()) == set(session.run.grounds.pairs[:, 0].tolist())
+    assert set(outcomes[Verdict.NO_MATCH].tolist()) == set(none.row[none.is_no_match].tolist())
+    assert all(len(rows) for rows in outcomes.values())
+    kinds = [session.rows(Filter(confidence=kind)) for kind in ("high", "middling", "low")]
+    assert sorted(np.concatenate(kinds).tolist()) == sorted(outcomes[Verdict.LINKED].tolist())
     relation = session.common_relations[0]
     graph = session.run.grounds.source
     has = {row for row in range(len(names)) if _has(graph, row, relation)}
@@ -157,7 +195,7 @@ def test_filters_and_what_comes_next(links: Path) -> None:
     assert len(session.rows(Filter(relation="no such"))) == 0
     first, second = every[:2].tolist()
     assert session.after(first, Filter()) == second
-    session.log.decide(Verdict.SKIP, names[second], None, 0)
+    session.log.decide(Decision.SKIP, names[second], None, 0)
     assert session.after(first, Filter()) == every[2]
     assert session.rows(Filter(status="skipped")).tolist() == [second]
     assert session.after(int(every[-1]), Filter()) == first
@@ -171,7 +209,9 @@ def _has(graph: TemporalGraph, row: int, relation: str) -> bool:
     return any(kind == r and row in (h, t) for h, r, t in zip(graph.head, graph.relation, graph.tail, strict=True))
 
 
-@pytest.mark.parametrize("query", [{}, {"q": "a&b=c", "status": "all"}, {"confidence": "low", "relation": "ö <"}])
+@pytest.mark.parametrize(
+    "query", [{}, {"q": "a&b=c", "status": "all"}, {"outcome": "no match", "confidence": "low", "relation": "ö <"}]
+)
 def test_a_filter_survives_an_address(query: dict[str, str]) -> None:
     from urllib.parse import parse_qsl
 
@@ -180,7 +220,9 @@ def test_a_filter_survives_an_address(query: dict[str, str]) -> None:
 
 
 def test_a_filter_passes_over_what_cannot_be() -> None:
-    assert Filter.of({"confidence": "very", "status": "<b>", "q": "x" * 10_000}) == Filter(q="x" * 200)
+    assert Filter.of({"confidence": "very", "outcome": "maybe", "status": "<b>", "q": "x" * 10_000}) == Filter(
+        q="x" * 200
+    )
 
 
 def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
@@ -189,10 +231,10 @@ def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
         align(source, target, [("Ada", "Q1"), ("Mary", "Q5")], forbid=[("Percy", "Q7"), ("Echo", None)])
     )
     log = DecisionLog.open(tmp_path / "d.db")
-    log.decide(Verdict.REJECT, "Ada", "Q1", 0)
-    log.decide(Verdict.ACCEPT, "Echo", "Q10", 0)
-    log.decide(Verdict.NO_MATCH, "Rome", None, 0)
-    log.decide(Verdict.ACCEPT, "stranger", "Q9", 0)
+    log.decide(Decision.REJECT, "Ada", "Q1", 0)
+    log.decide(Decision.ACCEPT, "Echo", "Q10", 0)
+    log.decide(Decision.NO_MATCH, "Rome", None, 0)
+    log.decide(Decision.ACCEPT, "stranger", "Q9", 0)
     seeds, forbidden = decided(grounds, log.standings)
     log.close()
     assert seeds == [("Echo", "Q10"), ("Mary", "Q5")]

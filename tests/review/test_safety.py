@@ -74,9 +74,11 @@ def test_tokens_differ(links: Path) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "", None])
 def test_foreign_hosts_are_refused_whatever_else_is_right(client: Client, host: str | None) -> None:
+    # Without any Host the server itself refuses, and closes the connection on a body that it has not read.
+    body = None if host is None else FORM
     for method in ("GET", "POST"):
-        answer = client.ask("/", method, FORM, host=host, origin=f"http://{host}")
-        assert answer.status in (400, 421)  # without any Host, the server itself refuses
+        answer = client.ask("/", method, body, host=host, origin=f"http://{host}")
+        assert answer.status in (400, 421)
         assert "Queue" not in answer.text
 
 

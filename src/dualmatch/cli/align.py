@@ -30,7 +30,7 @@ from dualmatch.config import EXPLAINED, Config
 from dualmatch.errors import InputError
 from dualmatch.explain import reasons as reasons_of
 from dualmatch.grounds import no_evidence
-from dualmatch.inputs import check_labels
+from dualmatch.inputs import check_deciding, check_labels
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.export import LINK_FORMATS
 from dualmatch.io.manifest import Terms
@@ -115,7 +115,7 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--use-labels/--no-use-labels",
     default=None,
-    help="Look at the labels and literals of RDF, Wikidata and OpenEA files besides the facts (method evidence).  "
+    help="Compare the labels that RDF, Wikidata and OpenEA files hold, besides the facts (method evidence).  "
     "[default: no]",
 )
 @side_options
@@ -184,6 +184,7 @@ def align_command(
         raise InputError(f"--reasons: {no_evidence(config.method)}")
     if relations_path is not None and not has_evidence:
         raise InputError(no_relations(config.method))
+    check_deciding(config)
     prepare_process(config)
     asked = asked.over(run_file.reading).with_labels(labels, use_labels).with_rejected_beside(output)
     recipe = asked.recipe(paths, source, target)
@@ -244,7 +245,8 @@ def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
         "version": alignment.version,
         "links": len(alignment.pairs),
         "seeds": int(alignment.is_seed.sum()),
-        "without_match": len(alignment.unmatched),
+        "undecided": int((~alignment.unlinked.is_no_match).sum()),
+        "no_match": int(alignment.unlinked.is_no_match.sum()),
         "estimated_fdr": alignment.estimated_fdr,
         "seconds": dict(alignment.seconds),
         "files": [str(path) for path in outputs.paths],
@@ -253,9 +255,12 @@ def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
 
 def _summarise(alignment: Alignment, outputs: Outputs) -> None:
     console.say(f"{len(alignment.pairs):,} links written to {outputs.links}")
-    unmatched, sources = len(alignment.unmatched), alignment.source.n_entities
-    console.say(f"{unmatched:,} of {sources:,} source entities have no match")
-    if alignment.estimated_fdr is not None and (alignment.evidence is not None or alignment.config.max_fdr is not None):
+    without, left = int(alignment.unlinked.is_no_match.sum()), len(alignment.unmatched)
+    console.say(
+        f"of {alignment.source.n_entities:,} source entities {left - without:,} are undecided, "
+        f"{without:,} have no match"
+    )
+    if alignment.estimated_fdr is not None:
         console.say(
             f"{percent(alignment.estimated_fdr)} of the links found are expected to be wrong, by their confidence"
         )

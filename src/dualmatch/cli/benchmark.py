@@ -12,7 +12,7 @@ from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, talk_options
 from dualmatch.cli.process import prepare_process
-from dualmatch.cli.tables import cost_line, links_table, ranking_table
+from dualmatch.cli.tables import cost_line, links_table, ranking_table, verdicts_table
 from dualmatch.config import Config
 
 
@@ -29,6 +29,14 @@ from dualmatch.config import Config
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME=FILE", help="Also rank the pairs of FILE apart; repeat at will."
 )
+@click.option(
+    "--labels",
+    "labels",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Labels of the source's entities, and, given again, of the target's; names are not compared without them.",
+)
 @model_options(Config)
 @json_option
 @force_option
@@ -38,6 +46,7 @@ def benchmark_command(
     setting: Setting,
     seed_pairs: int | None,
     groups: tuple[str, ...],
+    labels: tuple[Path, ...],
     json_path: str | None,
     force: bool,
     quiet: bool,
@@ -49,18 +58,28 @@ def benchmark_command(
     Examples:
       dualmatch benchmark data/yago-wiki20k --group high=time_sensitive_link2 --group low=not_sensitive_link2
       dualmatch benchmark data/dicews --setting supervised --seed-pairs 200 --json -
+      dualmatch benchmark data/dbp15k-ja_en --labels labels_1.tsv --labels labels_2.tsv
     """
     config = Config.checked(**given(options))
     prepare_process(config)
     json_output = JsonOutput.asked_for(json_path, force)
-    group_files = _group_files(groups)
+    group_files, label_files = _group_files(groups), _label_files(labels)
     with console.progress_shown(quiet) as progress:
-        report = benchmark(folder, config, setting, seed_pairs, group_files, progress).report
+        report = benchmark(folder, config, setting, seed_pairs, group_files, label_files, progress).report
     json_output.write(report)
     if not quiet and not json_output.to_stdout:
         console.out.print(ranking_table(report["protocols"]))
         console.out.print(links_table(report["abstention"], report["calibration"]["ece"]))
+        console.out.print(verdicts_table(report["verdicts"]))
         console.say(cost_line(report))
+
+
+def _label_files(labels: tuple[Path, ...]) -> tuple[Path, Path] | None:
+    if not labels:
+        return None
+    if len(labels) != 2:
+        raise click.BadParameter("give it twice: the source's file, then the target's", param_hint="--labels")
+    return labels[0], labels[1]
 
 
 def _group_files(groups: tuple[str, ...]) -> dict[str, Path]:

@@ -14,7 +14,7 @@ from dualmatch.cli.tables import links_table
 from dualmatch.evaluate import link_quality
 from dualmatch.io.finished_run import links_of
 from dualmatch.io.gold import read_gold
-from dualmatch.io.links import read_links, read_unmatched
+from dualmatch.io.links import read_links, read_no_matches, read_unmatched
 
 
 @click.command("evaluate")
@@ -49,7 +49,9 @@ def evaluate_command(
     json_output = JsonOutput.asked_for(json_path, force)
     alignment = links_of(alignment)
     links, confidence = read_links(alignment)
-    quality = link_quality(links, confidence, read_gold(gold, links, folder), read_unmatched(alignment))
+    true, no_matches = read_gold(gold, links, folder), read_no_matches(alignment)
+    undecided = set(read_unmatched(alignment)).difference(no_matches)
+    quality = link_quality(links, confidence, true, no_matches, undecided)
     json_output.write(asdict(quality))
     if not quiet and not json_output.to_stdout:
         console.out.print(links_table(asdict(quality.abstention), quality.calibration.ece))

@@ -15,7 +15,7 @@ from dualmatch.cli.writing import naming_options
 from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.io.links import read_links
 from dualmatch.io.opening import check_there
-from dualmatch.io.run_file import CallOptions
+from dualmatch.io.run_file import call_options_of
 from dualmatch.io.tables_out import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.merge import merge
 
@@ -83,7 +83,7 @@ def merge_command(
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, *outputs))
     check_there([links_path])
     sides = asked.read(recipe)
-    pairs, confidence = read_links(links_path, CallOptions().over(naming).naming)
+    pairs, confidence = read_links(links_path, call_options_of(links_path).over(naming).naming)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
     merged = merge(sides.source, sides.target, sure, keep)
     tables = [(merged.facts, output), *([] if entities is None else [(merged.entities, entities)])]
@@ -92,15 +92,16 @@ def merge_command(
     for table, path in tables:
         write_table(table, path)
     shared = int((merged.facts["said_by"] == "both").sum())
+    entities_in_all, shared_entities = merged.entities["id"].n_unique(), len({target_name for _, target_name in sure})
     report = {
         "facts": merged.facts.height,
-        "entities": merged.entities.height,
-        "shared_entities": len(sure),
+        "entities": entities_in_all,
+        "shared_entities": shared_entities,
         "shared_facts": shared,
         "files": [str(path) for path in (output, entities) if path is not None and path != STANDARD_OUTPUT],
         **said_of(sides.notes, sides.rejections),
     }
     json_output.write(report)
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
-        console.say(f"{merged.facts.height:,} facts about {merged.entities.height:,} entities written to {output}")
-        console.say(f"{len(sure):,} entities and {shared:,} facts come from both sides")
+        console.say(f"{merged.facts.height:,} facts about {entities_in_all:,} entities written to {output}")
+        console.say(f"{shared_entities:,} entities and {shared:,} facts come from both sides")

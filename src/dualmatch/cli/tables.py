@@ -50,6 +50,18 @@ def links_table(abstention: Mapping[str, Any], ece: float | None) -> Table:
     return table
 
 
+def verdicts_table(verdicts: Mapping[str, Any]) -> Table:
+    """How many sources are linked, undecided and without a match."""
+    table = Table(title="What is said of the source entities", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name, words in (("linked", "linked"), ("undecided", "undecided"), ("no_match", "no match")):
+        table.add_row(words, f"{verdicts[name]:,}")
+    table.add_row("of “no match” right", percent(verdicts["no_match_precision"]))
+    table.add_row("of the entities without a partner said to have none", percent(verdicts["no_match_recall"]))
+    return table
+
+
 def cost_line(report: Mapping[str, Any]) -> str:
     """Seconds, machine units and memory of a run."""
     seconds, unit = report["seconds"]["total"], report["unit_seconds"]

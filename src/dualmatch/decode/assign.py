@@ -62,16 +62,17 @@ def decide(
     Parameters
     ----------
     own_threshold:
-        The method's own: pairs above it are given where `min_confidence` is None. None: all.
+        The method's own: pairs above it are given where nothing else is asked. None: all.
     min_confidence:
-        Least confidence.
+        Least confidence, in the place of the method's own.
     max_fdr:
-        Largest expected share of wrong pairs (`within_fdr`).
+        Largest expected share of wrong pairs (`within_fdr`), in the place of the method's own threshold, or besides
+        the one asked for.
     """
     chosen = np.ones(len(confidence), dtype=bool)
     if min_confidence is not None:
         chosen = confidence >= min_confidence
-    elif own_threshold is not None:
+    elif own_threshold is not None and max_fdr is None:
         chosen = confidence > own_threshold
     if max_fdr is not None:
         chosen[chosen] = within_fdr(confidence[chosen], max_fdr)[0]

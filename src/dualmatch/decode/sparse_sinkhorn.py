@@ -63,8 +63,8 @@ class SparsePlan:
 
     def best(self) -> Best:
         """The best candidate of each row and column (the first of equals); value 0 where there is none."""
-        column, value = _row_best(self.entries)
-        row, value_of_column = _row_best(sparse.csr_array(self.entries.T))
+        column, value = row_best(self.entries)
+        row, value_of_column = row_best(sparse.csr_array(self.entries.T))
         similarity = np.asarray(self.similarity[np.arange(len(column)), column], dtype=np.float32)
         return Best(column, value, row, value_of_column, similarity)
 
@@ -73,8 +73,8 @@ class SparsePlan:
 
         Candidates come first, by P̂; all that is no candidate is tied behind them at the background.
         """
-        forward = _ranks_in_rows(self.entries, pairs[:, 0], pairs[:, 1])
-        backward = _ranks_in_rows(sparse.csr_array(self.entries.T), pairs[:, 1], pairs[:, 0])
+        forward = ranks_in_rows(self.entries, pairs[:, 0], pairs[:, 1])
+        backward = ranks_in_rows(sparse.csr_array(self.entries.T), pairs[:, 1], pairs[:, 0])
         return forward, backward
 
 
@@ -156,7 +156,8 @@ def _inverse(sums: Vector) -> Vector:
     return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
 
 
-def _row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:
+def row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:
+    """The best column of each row (the first of equals) and its entry; 0 where a row has none."""
     n_rows = entries.shape[0]
     row = np.repeat(np.arange(n_rows), np.diff(entries.indptr))
     order = np.lexsort((entries.indices, -entries.data, row))
@@ -173,7 +174,8 @@ def _row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:
     return index, value
 
 
-def _ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns: NDArray[np.integer]) -> Vector:
+def ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns: NDArray[np.integer]) -> Vector:
+    """Average rank of each pair in its row; what is no entry is tied behind all entries."""
     n_rows, n_columns = entries.shape
     partner = np.full(n_rows, -1, np.int64)
     partner[rows] = columns

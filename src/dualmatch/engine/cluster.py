@@ -10,9 +10,11 @@ says how to reach another cluster safely.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -37,8 +39,12 @@ _NOT_INSTALLED: Final = "engine dask needs the extra [dask]: pip install 'dualma
 _LOOPBACK: Final = "127.0.0.1"
 # An array up to this size goes along with the block: a file would cost more.
 _SMALL_BYTES: Final = 2**16
-# How often a step is begun anew after operands were lost with their worker.
+# How often a step is begun anew after operands were lost with their worker, and operands are sent to dying workers.
 _ATTEMPTS: Final = 5
+# How long the scheduler gets to notice that a worker is dead; each time twice as long.
+_PAUSE_SECONDS: Final = 0.2
+_POLL_SECONDS: Final = 2.0
+_SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
 
 
 @dataclass(eq=False)
@@ -88,9 +94,8 @@ class Cluster:
         self.block_rows, self.least_entries = block_rows, least_entries
         self._stack = ExitStack()
         try:
-            self.client = self._stack.enter_context(
-                _connected(scheduler, workers or usable_cores(), connect_seconds, self._stack)
-            )
+            self.client = _connected(scheduler, workers or usable_cores(), connect_seconds, self._stack)
+            self._stack.callback(_leave, self.client)
             beside = None if exchange is None else exchange.resolve()
             folder = tempfile.TemporaryDirectory(prefix="dualmatch-exchange-", dir=beside, ignore_cleanup_errors=True)
             self._folder = Path(self._stack.enter_context(folder))
@@ -116,26 +121,38 @@ class Cluster:
 
     @contextmanager
     def placed(self, *operands: Any) -> Iterator[tuple[Any, ...]]:
-        places = [self._place(operand) for operand in operands]
-        try:
-            yield tuple(places)
-        finally:
-            for place in places:
-                if isinstance(place, Stored):
-                    place.remove()
-                elif isinstance(place, _Sent):
-                    place.future.release()
+        with ExitStack() as stack:
+            yield tuple(stack.enter_context(self._placed(operand)) for operand in operands)
 
-    def _place(self, operand: Any) -> Any:
+    @contextmanager
+    def _placed(self, operand: Any) -> Iterator[Any]:
         if isinstance(operand, np.ndarray) and operand.nbytes <= _SMALL_BYTES:
-            return operand
-        if self.shares_files:
-            return self._place_stored(operand)
-        return _Sent(operand, self._scattered(operand))
+            yield operand
+        elif self.shares_files:
+            stored = self._place_stored(operand)
+            try:
+                yield stored
+            finally:
+                stored.remove()
+        else:
+            sent = _Sent(operand, self._scattered(operand))
+            try:
+                yield sent
+            finally:
+                sent.future.release()
 
     def _scattered(self, operand: Any) -> Any:
         with self._end_in_words():
-            return self.client.scatter(operand, broadcast=True, hash=False)
+            for attempt in range(_ATTEMPTS):
+                try:
+                    return self.client.scatter(operand, broadcast=True, hash=False)
+                except OSError as error:  # CommClosedError: the scheduler took a dead worker for a live one
+                    waited_for_workers = isinstance(error, TimeoutError)
+                    if attempt + 1 == _ATTEMPTS or waited_for_workers or self.client.status != "running":
+                        raise
+                    logger.warning("a worker died while operands were sent: they are sent again (%s)", error)
+                    time.sleep(_PAUSE_SECONDS * 2**attempt)
+        raise AssertionError("unreachable")
 
     def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         with self._end_in_words():
@@ -162,6 +179,7 @@ class Cluster:
         for attempt in range(_ATTEMPTS):
             arguments = [[each.future if isinstance(each, _Sent) else each for each in call] for call in calls]
             futures = [self.client.submit(_computed, function, *each, pure=False) for each in arguments]
+            self._wait_for(futures)
             results: list[T] = self.client.gather(futures, errors="skip")
             if all(future.status == "finished" for future in futures):
                 return results
@@ -174,6 +192,27 @@ class Cluster:
                 for sent in {id(each): each for call in calls for each in call if isinstance(each, _Sent)}.values():
                     sent.future = self._scattered(sent.value)
         raise AssertionError("unreachable")
+
+    def _wait_for(self, futures: list[Any]) -> None:
+        """Wait until all futures are done, or the cluster is silent for too long: gathering has no time limit."""
+        from concurrent.futures import CancelledError
+
+        from distributed import wait
+
+        silent_since: float | None = None
+        while True:
+            try:
+                wait(futures, timeout=_POLL_SECONDS)
+                return
+            except CancelledError:
+                return  # the futures say so themselves
+            except TimeoutError:
+                if self.client.status == "running":
+                    silent_since = None
+                    continue
+                silent_since = silent_since or time.monotonic()
+                if self.client.status == "closed" or time.monotonic() - silent_since > _SILENT_SECONDS:
+                    raise
 
     def sees(self, files: Iterable[Path]) -> bool:
         paths = [path.resolve() for path in files]
@@ -256,9 +295,17 @@ def _connected(scheduler: str | None, workers: int, connect_seconds: float, stac
     try:
         check_workers(client, scheduler)
     except BaseException:
-        client.close()
+        _leave(client)
         raise
     return client
+
+
+def _leave(client: Client) -> None:
+    """Close the connection; a scheduler that died first must not hide what the caller raises, nor raise by itself."""
+    try:
+        client.close()
+    except (Exception, asyncio.CancelledError) as error:
+        logger.debug("the connection to the scheduler was lost before it could be closed (%s)", error)
 
 
 def check_workers(client: Client, scheduler: str) -> None:

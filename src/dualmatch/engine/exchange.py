@@ -37,8 +37,16 @@ class Stored:
 
 
 def store(operand: Any, folder: Path) -> Stored:
-    """Write an operand into a folder that is not there yet."""
+    """Write an operand into a folder that is not there yet; nothing is left of one that cannot be written whole."""
     folder.mkdir()
+    try:
+        return _stored(operand, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _stored(operand: Any, folder: Path) -> Stored:
     if not sp.issparse(operand):
         np.save(folder / ARRAY_FILE, operand, allow_pickle=False)
         return Stored(folder)

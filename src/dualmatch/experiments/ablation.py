@@ -9,17 +9,17 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy import special
 
+from dualmatch.alignment import MORE_LIKELY_THAN_NOT
 from dualmatch.config import TRAINED, Method
-from dualmatch.decode.belief import SURE
 from dualmatch.evaluate import are_right, f1_score
-from dualmatch.evidence import gather_evidence
 from dualmatch.experiments.cells import Result
 from dualmatch.experiments.paper import ABLATION, Hits, Setting
 from dualmatch.experiments.report import Report
 from dualmatch.experiments.study import Study
 from dualmatch.experiments.tables import HITS, Column, Spread, Table, Value, hits_of, spread
 from dualmatch.experiments.workbench import Workbench
-from dualmatch.rounds import Part
+from dualmatch.methods.evidence.problem import Part, Problem
+from dualmatch.methods.evidence.result import align_by_evidence
 
 _SETTING: Final[Setting] = "less"
 _NOTICEABLE: Final = 0.1
@@ -71,7 +71,8 @@ OUR_PARTS: Final[dict[Method, dict[str, Variant]]] = {
     "evidence": {
         "evidence": lambda bench, _: _protocols(bench.run("evidence", _SETTING)),
         "− relation alignment": lambda bench, _: _protocols(evidence_without(bench, "relations")),
-        "− background": lambda bench, _: _protocols(evidence_without(bench, "background")),
+        "− cavity": lambda bench, _: _protocols(evidence_without(bench, "cavity")),
+        "− open support": lambda bench, _: _protocols(evidence_without(bench, "open support")),
     },
     "fused": {
         "fused": lambda bench, seed: _protocols(bench.run("fused", _SETTING, seed)),
@@ -209,9 +210,10 @@ def evidence_without(bench: Workbench, part: Part) -> Result | None:
     def compute() -> Result:
         subject = bench.subject
         seeds, tested = subject.seeds(_SETTING), subject.tested(_SETTING)
-        evidence = gather_evidence(subject.source, subject.target, seeds, without=(part,))
-        sure = evidence.beliefs.pairs[evidence.beliefs.confidence > SURE]
-        found = sure[~np.isin(sure[:, 0], seeds[:, 0])].astype(np.int32)
+        evidence = align_by_evidence(Problem.of(subject.source, subject.target, seeds, without=(part,)))
+        pairs, confidence = evidence.pairs
+        linked = pairs[confidence > MORE_LIKELY_THAN_NOT]
+        found = linked[~np.isin(linked[:, 0], seeds[:, 0])].astype(np.int32)
         right = int(are_right(found, subject.gold).sum())
         precision, recall = right / max(len(found), 1), right / len(tested)
         return {

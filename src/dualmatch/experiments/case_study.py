@@ -145,8 +145,13 @@ def _explained(bench: Workbench, names: list[str]) -> Result | None:
         answers: dict[str, Any] = {}
         for name in names:
             why = explain(alignment, name)
-            shared = [f"{fact} (+{fact.weight:.2f})" for fact in why.shared[:2]]
-            answers[name] = {"match": why.match, "confidence": why.confidence, "shared": shared, "none": why.no_match}
+            answers[name] = {
+                "verdict": str(why.verdict),
+                "match": why.match,
+                "confidence": why.confidence,
+                "shared": [f"{fact} ({fact.weight:+.2f})" for fact in why.shared[:2]],
+                "reason": why.reason,
+            }
         return answers
 
     return bench.cells.result(bench.key("explained", "evidence", _SETTING, None, entities=tuple(names)), compute)
@@ -164,10 +169,16 @@ def _case_row(subject: Subject, found: Arrays, row: int, explained: Result | Non
     if answer is None:
         cells.append(NOT_RUN)
     else:
-        is_partner = partner is not None and answer["match"] == target.entities[partner]
-        said = "no match" if answer["match"] is None else "right" if is_partner else f"wrong: {answer['match']}"
-        cells.append(f"{said} ({answer['confidence']:.2f})")
+        cells.append(_said(answer, None if partner is None else target.entities[partner]))
     return (source.entities[row], *cells, _why(subject, found, row, partner))
+
+
+def _said(answer: Result, partner: str | None) -> str:
+    """What method evidence says of an entity, how sure it is, and whether that is right."""
+    said = answer["verdict"]
+    if answer["match"] is not None:
+        said = "right" if answer["match"] == partner else f"wrong: {answer['match']}"
+    return said if answer["confidence"] is None else f"{said} ({answer['confidence']:.2f})"
 
 
 def _why(subject: Subject, found: Arrays, row: int, partner: int | None) -> str:
@@ -209,6 +220,6 @@ def _reasons(subject: Subject, cases: list[int], explained: Result | None) -> li
         name = subject.source.entities[row]
         answer = (explained or {}).get(name)
         if answer is not None:
-            said = "; ".join(answer["shared"]) or answer["none"] or "no shared fact"
+            said = "; ".join(answer["shared"]) or answer["reason"] or "no shared fact"
             reasons.append(f"{subject.name}, {name}, by evidence: {said}.")
     return reasons

@@ -99,7 +99,7 @@ def _compared(subject: Subject, setting: Setting) -> str:
         path = subject.published_group(group, setting)
         if path is None:
             return "none in the folder"
-        listed = common_pairs(subject.data.read_pairs(path), tested)
+        listed = common_pairs(subject.data.pairs_at(path), tested)
         same = len(common_pairs(listed, pairs))
         wrong += len(listed) + len(pairs) - 2 * same
     return "equal" if not wrong else f"{wrong} pairs differ"

@@ -76,12 +76,12 @@ class Subject:
     @cached_property
     def supervision(self) -> Pairs:
         """sup_pairs: what seeds are taken from."""
-        return self.data.read_pairs(self.path / "sup_pairs")
+        return self.data.read_pairs("sup_pairs")
 
     @cached_property
     def gold(self) -> Pairs:
         """All true pairs."""
-        return np.concatenate([self.supervision, self.data.read_pairs(self.path / "ref_pairs")])
+        return np.concatenate([self.supervision, self.data.read_pairs("ref_pairs")])
 
     def seeds(self, setting: Setting) -> Pairs:
         """The first rows of sup_pairs: all, a fifth, or none of them."""

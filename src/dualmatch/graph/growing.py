@@ -35,6 +35,12 @@ class Grown:
     touched: NDArray[np.bool_]
 
     @property
+    def is_as_before(self) -> bool:
+        """Whether no fact is new, and no row has moved."""
+        same_rows = np.array_equal(self.row_of, np.arange(self.graph.n_entities))
+        return same_rows and not bool(self.touched.any())
+
+    @property
     def is_new(self) -> NDArray[np.bool_]:
         """(n_entities,) bool: entities that were not there before."""
         new = np.ones(self.graph.n_entities, dtype=bool)

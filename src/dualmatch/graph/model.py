@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
+from dualmatch.graph.names import is_missing
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date, parse_date
 
 Column = NDArray[np.int32]
@@ -102,6 +103,9 @@ class TemporalGraph:
                 raise InputError(
                     f"{name}: fact {number} has {len(fact)} parts; give (head, relation, tail[, begin[, end]])"
                 )
+            for part, value in zip(("head", "relation", "tail"), fact, strict=False):
+                if is_missing(value):
+                    raise InputError(f"{name}: fact {number}: no {part}; every fact needs one")
             try:
                 begin = parse_date(str(fact[3])) if len(fact) > 3 else UNKNOWN
                 end = parse_date(str(fact[4])) if len(fact) > 4 else begin
@@ -142,6 +146,13 @@ class TemporalGraph:
     def entity_rows(self) -> dict[str, int]:
         """Row number of each entity name."""
         return {name: row for row, name in enumerate(self.entities)}
+
+    def with_facts(self, rows: NDArray[np.integer]) -> Self:
+        """The same entities and relations with some of the facts only."""
+        head, relation, tail, begin, end = (
+            column[rows] for column in (self.head, self.relation, self.tail, self.begin, self.end)
+        )
+        return replace(self, head=head, relation=relation, tail=tail, begin=begin, end=end)
 
     def rows_of(self, names: Iterable[str]) -> NDArray[np.int64]:
         """Row number of each of some entity names; -1 where there is none.

@@ -142,6 +142,24 @@ def coarsen(codes: NDArray[np.int32], precision: Precision) -> NDArray[np.int32]
     return np.where(codes == UNKNOWN, UNKNOWN, wide - wide % unit).astype(np.int32)
 
 
+def on_calendar(codes: NDArray[np.integer], precision: Precision) -> NDArray[np.int64]:
+    """Years since year 0, months since its January, or days since its first: differences are lengths of time.
+
+    >>> days = on_calendar(np.array([encode_date(2004, 2, 28), encode_date(2004, 3, 1)]), Precision.DAY)
+    >>> int(days[1] - days[0])
+    2
+    """
+    year, rest = np.divmod(codes.astype(np.int64), _YEAR)
+    if precision == Precision.YEAR:
+        return year
+    month, day = np.divmod(rest, _MONTH)
+    months = 12 * year + np.maximum(month, 1) - 1
+    if precision == Precision.MONTH:
+        return months
+    first = (months - 12 * 1970).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return first + np.maximum(day, 1) - 1
+
+
 def ends_before_begin(begin: NDArray[np.int32], end: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Where a known end lies before a known begin, compared at the coarser precision of the two.
 

@@ -90,8 +90,12 @@ def _block_rows(
 
 def _split_at_once(block: bytes, separator: str, shape: TableShape) -> pl.DataFrame | None:
     """The wanted columns; None where any line is blank or has another width than it should."""
-    height = block.count(b"\n") + (not block.endswith(b"\n"))
-    if shape.width == 1 or block.count(separator.encode()) != height * (shape.width - 1):
+    delimiters = block.translate(None, _other_bytes(separator))
+    if not block.endswith(b"\n"):
+        delimiters += b"\n"
+    height = delimiters.count(b"\n")
+    # Line by line: polars does not look behind the last column it is asked for.
+    if shape.width == 1 or delimiters != (separator.encode() * (shape.width - 1) + b"\n") * height:
         return None
     try:
         table = pl.read_csv(
@@ -107,6 +111,12 @@ def _split_at_once(block: bytes, separator: str, shape: TableShape) -> pl.DataFr
     if table.height != height:
         return None
     return table.select(pl.col(str(place)).alias(role) for role, place in shape.places.items())
+
+
+@cache
+def _other_bytes(separator: str) -> bytes:
+    """All bytes that end neither a field nor a line."""
+    return bytes(range(256)).translate(None, b"\n" + separator.encode())
 
 
 def _quoted_rows(

@@ -82,7 +82,7 @@ def check_names(
     """
     format = link_format(path, format)
     if "" in target.entities:
-        raise OutputError(f"{target.name}: an entity has an empty name, which links would take for no match; name it")
+        raise OutputError(f"{target.name}: an entity has an empty name, which links would take for no link; name it")
     for graph in (source, target):
         names = (*graph.entities, *(graph.relations if reasons else ()))
         check_table(pl.DataFrame({"name": pl.Series(names, dtype=pl.String)}), path, format)
@@ -126,7 +126,7 @@ def _write_json_lines(table: pl.DataFrame, out: BinaryIO, _: Naming) -> None:
 
 
 def _write_same_as(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
-    """Entities without a match are left out: there is nothing to say of them in triples."""
+    """Entities without a link are left out: there is nothing to say of them in triples."""
     for source, target in table.drop_nulls("target").select("source", "target").iter_rows():
         out.write(f"<{naming.iri(source, 'source')}> <{SAME_AS}> <{naming.iri(target, 'target')}> .\n".encode())
 

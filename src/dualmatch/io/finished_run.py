@@ -12,11 +12,12 @@ from dualmatch.changes import Links
 from dualmatch.config import Config
 from dualmatch.errors import InputError
 from dualmatch.io.links import read_links
-from dualmatch.io.manifest import Manifest, read_manifest
+from dualmatch.io.manifest import Manifest, check_options, read_manifest
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.run_folder import RunFolder
 from dualmatch.io.run_inputs import RunInputs
-from dualmatch.keeping import Outcome, Standing
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.update import Known
 
 
@@ -43,15 +44,15 @@ class FinishedRun:
 
     Attributes
     ----------
-    standing, outcome:
+    rounds, confidence:
         Of methods evidence and fused; None where the method has no rounds.
     """
 
     folder: RunFolder
     config: Config
     inputs: RunInputs
-    standing: Standing | None
-    outcome: Outcome | None
+    rounds: Rounds | None
+    confidence: Confidence | None
 
     @property
     def links(self) -> Path:
@@ -75,13 +76,13 @@ class FinishedRun:
     def known(self) -> Known:
         """What an update goes on from; an `InputError` where there is no such thing."""
         path, inputs = self.folder.path, self.inputs
-        if self.config.method != "evidence" or self.standing is None or self.outcome is None:
+        if self.config.method != "evidence" or self.rounds is None or self.confidence is None:
             raise InputError(f"{path}: an update goes on from method evidence; this run is of {self.config.method}")
         if inputs.literals is not None:
             raise InputError(
                 f"{path}: its run looked at labels, which new entities come without; align again with all facts"
             )
-        return Known.from_run(self.standing, self.outcome, inputs.seeds, inputs.forbidden)
+        return Known.from_run(self.rounds, self.confidence, inputs.seeds, inputs.forbidden)
 
     def outputs_in(self, folder: Path) -> Outputs:
         """What the run wrote, in another folder: links of the same name and format, relations and reasons if any."""
@@ -93,26 +94,27 @@ class FinishedRun:
 
 @contextmanager
 def finished_run(path: Path) -> Iterator[FinishedRun]:
-    """A finished run, its folder locked.
+    """A finished run. Its folder may be read-only; nobody can write into it until this ends, others can read it.
 
     Raises
     ------
     InputError
-        Where there is none, another process is at work in it, or one of its stages is damaged.
+        Where there is none, another process is writing into it, or one of its stages is damaged.
     """
-    with RunFolder.opened(path, resume=True) as folder:
+    with RunFolder.read(path) as folder:
         if not folder.has_begun:
             raise InputError(f"{path}: no run was finished in it; align with --run first")
         manifest = folder.manifest
         _check_finished(path, manifest)
-        inputs, standing, outcome = folder.inputs(), folder.standing(), folder.outcome()
-        for name, content in (("graphs", inputs), ("round", standing), ("outcome", outcome)):
+        check_options(path, manifest)
+        inputs, rounds, confidence = folder.inputs(), folder.kept_round(), folder.kept_confidence()
+        for name, content in (("graphs", inputs), ("round", rounds), ("outcome", confidence)):
             if content is None and name in manifest.stages:
                 file = folder.place(manifest.stages[name].file)
                 raise InputError(f"{file}: is not what the run wrote; align again with --run and --force")
         if inputs is None:
             raise InputError(f"{path}: the run kept no graphs; align again with --run and --force")
-        yield FinishedRun(folder, manifest.config, inputs, standing, outcome)
+        yield FinishedRun(folder, manifest.config, inputs, rounds, confidence)
 
 
 def _check_finished(path: Path, manifest: Manifest) -> None:

@@ -47,12 +47,22 @@ class BenchmarkFolder:
     source_ids: NDArray[np.int64]
     target_ids: NDArray[np.int64]
 
-    def read_pairs(self, path: Path) -> Pairs:
+    def read_pairs(self, path: str | Path) -> Pairs:
         """A pair file of two columns as (n, 2) row numbers; an unknown or repeated entity is an error.
 
         The file holds either the folder's ids or entity names: ids where all are whole numbers, else whichever of
         the two the folder knows more of.
+
+        Parameters
+        ----------
+        path:
+            A name is looked up in the folder (``"sup_pairs"``), and taken as a path where the folder has no such file.
         """
+        inside = self.path / path
+        return self.pairs_at(Path(path) if os.path.exists(path) and not inside.exists() else inside)
+
+    def pairs_at(self, path: Path) -> Pairs:
+        """The pairs of a file anywhere, as `read_pairs` gives them."""
         table = read_fields(path, ("source", "target"), 2, "a pair")
         by_id = self.are_ids(table)
         if by_id:
@@ -90,7 +100,8 @@ def read_folder(path: str | Path) -> BenchmarkFolder:
 
     Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, mixed at will. ``time_id`` gives each time
     id its date (day, month or year) or ``-inf`` / ``~`` for unknown; where it is absent or empty, ids are opaque
-    times. An end before its begin is counted and warned of; both ends are kept.
+    times. A value that is no date counts as unknown. Those are counted and warned of, and so is an end before its
+    begin, of which both are kept.
 
     Raises
     ------
@@ -155,24 +166,32 @@ def _checked_pairs(
 
 
 def _read_times(path: Path) -> dict[int, int] | None:
-    """Time id → time code; None where there is no calendar."""
+    """Time id → time code; None where there is no calendar.
+
+    What is no date counts as unknown, with a warning; a file in which nothing is one is of another kind, and an error.
+    """
     if not path.exists():
         return None
     table = as_ids(read_fields(path, ("time", "date"), 2, "a time"), {"time": "time id"}, path)
     if table.height == 0:
         return None
     times: dict[int, int] = {}
-    problems = []
+    twice, no_dates = [], []
     for line, key, date in table.iter_rows():
         try:
             code = parse_date(date)
         except ValueError as error:
-            problems.append(Problem(path, line, str(error)))
-            continue
+            code = UNKNOWN
+            no_dates.append(Problem(path, line, str(error)))
         if times.setdefault(key, code) != code:
-            problems.append(Problem(path, line, f"time id {key} has another date above; give each id one date"))
-    if problems:
-        raise input_error(problems)
+            twice.append(Problem(path, line, f"time id {key} has another date above; give each id one date"))
+    if twice:
+        raise input_error(twice)
+    if len(no_dates) == table.height > 1:
+        raise input_error(no_dates)
+    if no_dates:
+        verb = "is no date and counts" if len(no_dates) == 1 else "are no dates and count"
+        logger.warning("%s; %d of %d values %s as unknown", no_dates[0], len(no_dates), table.height, verb)
     return times
 
 

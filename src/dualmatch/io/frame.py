@@ -12,7 +12,7 @@ import polars as pl
 from dualmatch.errors import InputError
 from dualmatch.io.columns import TableShape, table_shape
 from dualmatch.io.delimited import Note
-from dualmatch.io.facts import NAMES, Rows
+from dualmatch.io.facts import Rows
 from dualmatch.io.lines import LINE
 from dualmatch.io.opening import STANDARD_INPUT, is_packed, shown
 
@@ -67,7 +67,7 @@ def _rows(table: pl.DataFrame, shape: TableShape, names: list[str], path: Path, 
 
 
 def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
-    """A column of names, numbers or dates as text; a year kept as 2005.0, as pandas does, is 2005."""
+    """A column of names, numbers or dates as text; a number kept as 2005.0, as pandas does beside NaN, is 2005."""
     kind = column.dtype
     if kind == pl.String:
         return column.alias(role)
@@ -75,7 +75,7 @@ def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
         column = column.dt.date()
     elif kind.is_float():
         whole = column.fill_nan(None).cast(pl.Int64, strict=False)
-        if role in NAMES or not (whole.cast(kind) == column.fill_nan(None)).fill_null(True).all():
+        if not (whole.cast(kind) == column.fill_nan(None)).fill_null(True).all():
             raise InputError(f"{where}: column {column.name!r} holds fractions; a {role} is text or a whole number")
         column = whole
     elif not (kind.is_integer() or kind in (pl.Date, pl.Null) or isinstance(kind, pl.Categorical | pl.Enum)):

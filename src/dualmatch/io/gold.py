@@ -38,4 +38,4 @@ def read_gold(path: Path, links: Sequence[tuple[str, str]], folder: Path | None 
 
 def _names_of_ids(path: Path, folder: Path) -> list[tuple[str, str]]:
     data = read_folder(folder)
-    return [(data.source.entities[s], data.target.entities[t]) for s, t in data.read_pairs(path).tolist()]
+    return [(data.source.entities[s], data.target.entities[t]) for s, t in data.pairs_at(path).tolist()]

@@ -19,11 +19,12 @@ from dualmatch.io.naming import BUILT_IN, Naming
 from dualmatch.io.sssom import NO_TERM, curie_map
 
 HEADER: Final = ("source", "target", "confidence")
-Row = tuple[int, str, str | None, str | None, str | None]
-"""Line, source, target (None: no match), confidence (None: not said) and method (None: not said)."""
+Row = tuple[int, str, str | None, str | None, str | None, str | None]
+"""Line, source, target (None: no link), confidence, method and verdict (None: not said)."""
 
 _SSSOM: Final = ("subject_id", "object_id")
 _NUMBER: Final = int | float
+NO_MATCH: Final = "no match"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def _from_sssom(data: bytes, _: Naming) -> Rows:
     lines = text.split("\n")
     head = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
     prefixes = {**BUILT_IN, **curie_map(lines[:head])}
+    # 0.1.0 said NoTermFound of every entity without a link
+    says_no_match = not any(line.startswith('#mapping_tool_version: "0.1.') for line in lines[:head])
     for line, fields in _records(lines[head:], "\t", _SSSOM, head + 1):
         if isinstance(fields, str):
             yield BadRow(line, fields)
@@ -70,7 +73,8 @@ def _from_sssom(data: bytes, _: Naming) -> Rows:
         ]
         target = None if fields["object_id"] == NO_TERM else names[1]
         method = (fields.get("comment") or "").removeprefix("method ").split(";")[0]
-        yield line, names[0], target, fields.get("confidence") or None, method or None
+        verdict = NO_MATCH if target is None and says_no_match else None
+        yield line, names[0], target, fields.get("confidence") or None, method or None, verdict
 
 
 def _from_parquet(data: bytes, _: Naming) -> Rows:
@@ -123,22 +127,23 @@ def _from_same_as(data: bytes, naming: Naming) -> Rows:
                 yield BadRow(number, f"{ends[0]} is linked with {ends[1]}; a link is between two IRIs")
                 continue
             source, target = naming.name(ends[0].value, "source"), naming.name(ends[1].value, "target")
-            yield number, source, target, None, None
+            yield number, source, target, None, None, None
 
 
 def _row(line: int, fields: Mapping[str, Any]) -> Row | BadRow:
     source, target, confidence = (fields[name] for name in HEADER)
     if not isinstance(source, str) or not isinstance(target, str | None):
-        return BadRow(line, "source and target must be names, in quotes; a target may be null for no match")
+        return BadRow(line, "source and target must be names, in quotes; a target may be null where there is no link")
     if not isinstance(confidence, str | _NUMBER | None) or isinstance(confidence, bool):
         return BadRow(line, f"{confidence!r} is no confidence; write a number from 0 to 1")
-    method = fields.get("method")
+    method, verdict = fields.get("method"), fields.get("verdict")
     return (
         line,
         source,
         target,
         None if confidence is None else str(confidence),
         None if method is None else str(method),
+        None if verdict is None else str(verdict),
     )
 
 

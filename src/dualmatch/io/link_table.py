@@ -1,7 +1,8 @@
 """The table of links: a row for each source entity, as every format of links is written from.
 
-``source``, ``target`` (null: no match), ``confidence``, ``method``, ``runners_up`` (names with their probability) and,
-where asked for, ``reasons``.
+``source``, ``target`` (for verdict *linked* only), ``confidence`` (that the link is right, or that there is no match;
+null for *undecided*), ``verdict``, ``method``, ``runners_up`` (names with their probability) and, where asked for,
+``reasons``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dualmatch.alignment import Alignment
+from dualmatch.decode.verdicts import Unlinked, Verdict
 from dualmatch.errors import OutputError
 from dualmatch.io.tables_out import DECIMALS
 
@@ -30,7 +32,7 @@ def link_table(alignment: Alignment, reasons: Sequence[str] | None = None) -> pl
         One text for each source row of the alignment; adds the column ``reasons``.
     """
     source, target = alignment.source.entities, alignment.target.entities
-    none = alignment.no_matches
+    none = alignment.unlinked
     rows = np.concatenate([alignment.pairs[:, 0], none.row])
     partners = [target[t] for t in alignment.pairs[:, 1].tolist()]
     methods = np.where(alignment.is_seed, "seed", alignment.method).tolist()
@@ -38,7 +40,8 @@ def link_table(alignment: Alignment, reasons: Sequence[str] | None = None) -> pl
         {
             "source": [source[s] for s in rows.tolist()],
             "target": pl.Series([*partners, *[None] * len(none.row)], dtype=pl.String),
-            "confidence": np.concatenate([alignment.confidence, none.confidence]),
+            "confidence": pl.Series(np.concatenate([alignment.confidence, none.confidence])).fill_nan(None),
+            "verdict": [*[Verdict.LINKED.value] * len(partners), *_verdicts(none)],
             "method": methods + [alignment.method] * len(none.row),
             "runners_up": _runners_up(alignment, rows),
         }
@@ -48,12 +51,16 @@ def link_table(alignment: Alignment, reasons: Sequence[str] | None = None) -> pl
     return table.sort("source", maintain_order=True)
 
 
+def _verdicts(none: Unlinked) -> list[str]:
+    return [Verdict.NO_MATCH.value if each else Verdict.UNDECIDED.value for each in none.is_no_match.tolist()]
+
+
 def check_links(table: pl.DataFrame, path: Path) -> None:
-    """Refuse a partner without a name: it would read as "no match"."""
+    """Refuse a partner without a name: it would read as no link."""
     unnamed = table.filter(pl.col("target") == "")
     if unnamed.height:
         raise OutputError(
-            f"{path}: the partner of {unnamed['source'][0]!r} has an empty name, which would mean no match; name it"
+            f"{path}: the partner of {unnamed['source'][0]!r} has an empty name, which would mean no link; name it"
         )
 
 

@@ -1,6 +1,7 @@
 """Alignment files in: read from every format that `dualmatch.io.export` writes.
 
-A TSV of the three columns ``source``, ``target`` and ``confidence`` will do; an empty target means no match.
+A TSV of the three columns ``source``, ``target`` and ``confidence`` will do; an empty target means no link. Files of
+0.1.0 have no column ``verdict``: there, too, an entity without a target is undecided.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.io.export import LINK_EXTENSIONS
 from dualmatch.io.lines import LINE, read_fields, refuse
 from dualmatch.io.link_rows import HEADER, ROWS, BadRow
 from dualmatch.io.naming import Naming
 from dualmatch.io.opening import opened, unpacked_name
+from dualmatch.io.run_file import call_options_of
 
-COLUMNS: Final = (*HEADER, "method", "runners_up", "reasons")
-_SCHEMA: Final = {LINE: pl.Int64, **dict.fromkeys((*HEADER, "method"), pl.String)}
+COLUMNS: Final = (*HEADER, "verdict", "method", "runners_up", "reasons")
+_OLD_COLUMNS: Final = (*HEADER, "method", "runners_up", "reasons")
+_SCHEMA: Final = {LINE: pl.Int64, **dict.fromkeys((*HEADER, "method", "verdict"), pl.String)}
 
 
 def read_links(
@@ -33,10 +37,14 @@ def read_links(
     naming:
         How names became IRIs, for ``owl:sameAs`` triples. Where a file has no confidences, links count as sure.
     format:
-        One of `dualmatch.io.export.LINK_FORMATS`; by the file's name where None.
+        One of `dualmatch.io.export.LINK_FORMATS`.
+
+    Where either is None, the run file beside the links says it; without one, the file's name says the format.
     """
     table = _read_table(path, naming, format)
-    confidence = table["confidence"].fill_null("1").str.strip_chars().cast(pl.Float64, strict=False)
+    said = table["confidence"].fill_null("1").str.strip_chars()
+    said = table.select(pl.when((pl.col("target") == "") & (said == "")).then(pl.lit("0")).otherwise(said))[:, 0]
+    confidence = said.cast(pl.Float64, strict=False)
     wrong = table.filter(confidence.is_null() | ~confidence.is_between(0, 1))
     refuse(wrong, "confidence", path, lambda given: f"{given!r} is no confidence; write a number from 0 to 1")
     repeated = table.filter(~table["source"].is_first_distinct())
@@ -53,9 +61,15 @@ def read_seeds(path: Path) -> set[str]:
 
 
 def read_unmatched(path: Path) -> list[str]:
-    """The source entities that an alignment file says have no match."""
+    """The source entities that an alignment file links with none: undecided ones, and those without a match."""
     table = _read_table(path)
     return table.filter(table["target"] == "")["source"].to_list()
+
+
+def read_no_matches(path: Path) -> list[str]:
+    """The source entities that an alignment file says have no match."""
+    table = _read_table(path)
+    return table.filter((table["target"] == "") & (table["verdict"] == Verdict.NO_MATCH.value))["source"].to_list()
 
 
 def method_of(path: Path) -> str | None:
@@ -72,7 +86,10 @@ def read_name_pairs(path: Path) -> list[tuple[str, str]]:
 
 
 def _read_table(path: Path, naming: Naming | None = None, format: str | None = None) -> pl.DataFrame:
-    """Columns `_SCHEMA` as text: an empty target is no match, null is what the file does not say."""
+    """Columns `_SCHEMA` as text: an empty target is no link, null is what the file does not say."""
+    if naming is None or format is None:
+        call = call_options_of(path)
+        naming, format = naming or call.naming, format or call.output_format
     if format is None:
         name = unpacked_name(path)
         format = next((format for end, format in LINK_EXTENSIONS.items() if name.endswith(end)), "tsv")
@@ -81,7 +98,7 @@ def _read_table(path: Path, naming: Naming | None = None, format: str | None = N
     rows, problems = [], []
     with opened(path) as file:
         data = file.read()
-    for row in ROWS[format](data, naming or Naming()):
+    for row in ROWS[format](data, naming):
         if isinstance(row, BadRow):
             problems.append(Problem(path, row.line, row.what))
         else:
@@ -95,12 +112,17 @@ def _read_table(path: Path, naming: Naming | None = None, format: str | None = N
 def _from_tsv(path: Path) -> pl.DataFrame:
     table = read_fields(path, COLUMNS, len(HEADER), "an alignment")
     header = tuple(name for name in table.row(0)[1:] if name is not None) if table.height else ()
-    if header != COLUMNS[: len(header)] or len(header) < len(HEADER):
+    columns = _OLD_COLUMNS if header[len(HEADER) : len(HEADER) + 1] == ("method",) else COLUMNS
+    if header != columns[: len(header)] or len(header) < len(HEADER):
         line = table[LINE][0] if table.height else 1
         raise InputError(f"{path}:{line}: no alignment file; its first line must be {' <tab> '.join(HEADER)} …")
     table = table.slice(1)
-    missing = table[header[-1]].is_null()
+    last = COLUMNS[len(header) - 1]
+    missing = table[last].is_null()
     extra = table[COLUMNS[len(header)]].is_not_null() if len(header) < len(COLUMNS) else ~missing & missing
     what = f"the header names {len(header)} columns, this row has another number; mend it"
     refuse(table.filter(missing | extra), "source", path, lambda _: what)
+    if columns is _OLD_COLUMNS:
+        named = dict(zip(COLUMNS, columns, strict=False))
+        table = table.drop(COLUMNS[-1]).rename(named).with_columns(verdict=pl.lit(None, dtype=pl.String))
     return table

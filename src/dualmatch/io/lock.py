@@ -1,4 +1,4 @@
-"""A lock on a folder: one process at a time, and none once it is dead."""
+"""A lock on a folder: one process that writes or any number that read, and none once it is dead."""
 
 from __future__ import annotations
 
@@ -48,6 +48,35 @@ def locked(folder: Path) -> Iterator[Holder | None]:
         os.close(handle)
 
 
+@contextmanager
+def locked_for_reading(folder: Path) -> Iterator[None]:
+    """Keep others from writing into a folder, not from reading it; nothing is changed in it.
+
+    Where the folder has no lock, or one that cannot be had, as on a read-only disk, nobody is kept from anything.
+
+    Raises
+    ------
+    InputError
+        Where a process is writing into it.
+    """
+    path = folder / LOCK
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _at_work(path, handle) from None
+        except OSError:  # a disk without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 def _open_lock(path: Path) -> int:
     while True:
         try:
@@ -63,17 +92,29 @@ def _open_lock(path: Path) -> int:
                     return handle
             os.close(handle)
         except BlockingIOError:
-            holder = _read(handle)
+            in_use = _in_use(path, handle)
             os.close(handle)
-            who = "" if holder is None else f" (process {holder.process} on {holder.machine})"
-            raise InputError(
-                f"{path.parent}: another run is at work in it{who}; wait for it to end, or choose another folder"
-            ) from None
+            raise in_use from None
         except OSError as error:
             os.close(handle)
             raise OutputError(
                 f"{path}: cannot be locked ({error.strerror}); choose a folder on a disk that has locks"
             ) from error
+
+
+def _in_use(path: Path, handle: int) -> InputError:
+    """Why a lock cannot be had for writing: somebody reads the folder, or writes into it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _at_work(path, handle)
+    return InputError(f"{path.parent}: an update is reading it; wait for it to end, or choose another folder")
+
+
+def _at_work(path: Path, handle: int) -> InputError:
+    holder = _read(handle)
+    who = "" if holder is None else f" (process {holder.process} on {holder.machine})"
+    return InputError(f"{path.parent}: another run is at work in it{who}; wait for it to end, or choose another folder")
 
 
 def _read(handle: int) -> Holder | None:

@@ -156,17 +156,19 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder; None where there is none.
 
+    That of a finished run of another version may have options that this one does not know: see `check_options`.
+
     Raises
     ------
     InputError
-        Where it is no manifest, or that of another version of dualmatch.
+        Where it is no manifest, or that of an unfinished run of another version of dualmatch.
     """
     path = folder / MANIFEST
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         version, format = str(data["version"]), data["format"]
         manifest = TypeAdapter(Manifest).validate_python(data) if format == _FORMAT else None
-        if manifest is not None:
+        if manifest is not None and version == __version__:
             _ = manifest.config, manifest.recipe, manifest.call
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -176,12 +178,31 @@ def read_manifest(folder: Path) -> Manifest | None:
         raise InputError(
             f"{path}: is no manifest of a run ({str(error).splitlines()[0]}); begin the run anew with --force"
         ) from None
-    if version != __version__ or manifest is None:
+    if manifest is None or manifest.state != "finished":
+        check_version(folder, version)
+    if manifest is None:
+        raise InputError(f"{path}: is of format {format}, which this version does not know; begin anew with --force")
+    return manifest
+
+
+def check_version(folder: Path, version: str) -> None:
+    """Refuse to go on with a run of another version; what such a run has finished can still be read."""
+    if version != __version__:
         raise InputError(
             f"{folder}: this run was begun with dualmatch {version}, and this is {__version__}, which may come to "
             "other results; finish it with that version, or begin it anew with --force"
         )
-    return manifest
+
+
+def check_options(folder: Path, manifest: Manifest) -> None:
+    """Refuse to go on from a run with options that this version does not know; its links can still be read."""
+    try:
+        _ = manifest.config, manifest.recipe, manifest.call
+    except (ValueError, KeyError, TypeError, ConfigError, InputError) as error:
+        raise InputError(
+            f"{folder}: this run of dualmatch {manifest.version} has options that {__version__} does not know "
+            f"({str(error).splitlines()[0]}); go on with that version, or align again"
+        ) from None
 
 
 def check_free(path: Path, manifest: Manifest | None, resume: bool) -> None:

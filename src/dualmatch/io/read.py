@@ -13,6 +13,7 @@ import polars as pl
 from dualmatch.errors import InputError
 from dualmatch.graph.literals import LABEL, Literals
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.names import is_missing
 from dualmatch.io.facts import FACT, Rows
 from dualmatch.io.formats import read_file
 from dualmatch.io.frame import ArrowFrame, frame_rows, is_frame
@@ -159,7 +160,7 @@ def _tuple_rows(facts: Iterable[Sequence[object]]) -> Rows:
     for number, fact in enumerate(facts, start=1):
         if isinstance(fact, str) or not isinstance(fact, Sequence) or not 3 <= len(fact) <= 5:
             raise InputError(f"facts: number {number} is no fact; give (head, relation, tail[, time | begin, end])")
-        parts = [None if part is None else str(part) for part in fact]
+        parts = [None if is_missing(part) else str(part) for part in fact]
         parts += [None, None] if len(parts) == 3 else [parts[3]] if len(parts) == 4 else []
         for name, part in zip(FACT, parts, strict=True):
             columns[name].append(part)

@@ -57,9 +57,9 @@ class RunRecord:
     graphs:
         The source and the target at a glance.
     without_partner:
-        Estimated share of the best pairs whose entities have no partner; None where nothing was learnt.
+        Estimated share of the source entities without a partner; None where the method does not estimate it.
     rounds:
-        Fields of `dualmatch.rounds.Round`, a mapping each; None where the method has no rounds.
+        Fields of `dualmatch.methods.evidence.state.Round`, a mapping each; None where the method has no rounds.
     weights, distances:
         The weights of the channels, and D of all that were tried; None where the method has one channel.
     relations:
@@ -86,7 +86,7 @@ class RunRecord:
             alignment.config.model_dump(mode="json"),
             (profile_of(alignment.source), profile_of(alignment.target)),
             cost,
-            None if evidence is None else evidence.beliefs.without_partner,
+            None if evidence is None else evidence.share_alone,
             None if alignment.rounds is None else tuple(asdict(each) for each in alignment.rounds),
             None if alignment.weights is None else dict(alignment.weights),
             None if alignment.distances is None else dict(alignment.distances),

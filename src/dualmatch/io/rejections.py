@@ -103,8 +103,9 @@ class Rejections:
                 f"more than {self.limit:,} line{'s' * (self.limit != 1)} cannot be used; mend the file or raise "
                 "--max-errors"
             )
-        elif self.total > 1:
-            lines.append("mend these lines, or leave them out with --on-error skip")
+        else:
+            these, them = ("this line", "it") if self.total == 1 else ("these lines", "them")
+            lines.append(f"mend {these}, or leave {them} out with --on-error skip")
         raise InputError("\n".join(lines))
 
     def write(self, path: Path) -> None:

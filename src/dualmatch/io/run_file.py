@@ -108,7 +108,7 @@ def run_file_of(path: Path) -> Path:
     >>> str(run_file_of(Path("out/links.tsv")))
     'out/links.tsv.config.toml'
     """
-    return path.with_name(path.name + _SUFFIX)
+    return path.parent / (path.name + _SUFFIX)
 
 
 def read_run_file(path: Path) -> RunFile:
@@ -119,12 +119,7 @@ def read_run_file(path: Path) -> RunFile:
     InputError, ConfigError
         Where it is no TOML; with every option that is unknown or wrong.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a TOML file of options") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is no TOML ({error}); mend it") from None
+    data = _read_toml(path)
     of_sides = [data.pop(name, {}) for name in ("source", "target")]
     of_call = {name: data.pop(name) for name in [*data] if name in _CALL}
     problems: list[str] = []
@@ -144,6 +139,37 @@ def read_run_file(path: Path) -> RunFile:
         raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
     run_file = RunFile(data, (sides[0], sides[1]), call)
     return run_file.moved(lambda given: path.parent / given)
+
+
+def call_options_of(links: Path) -> CallOptions:
+    """How an alignment file was written, by the run file beside it; the defaults where there is none.
+
+    Options of the method are not looked at, so that links of a version with other options can be read.
+
+    Raises
+    ------
+    InputError, ConfigError
+        As `read_run_file`.
+    """
+    path = run_file_of(links)
+    if not path.is_file():
+        return CallOptions()
+    problems: list[str] = []
+    call = _checked(
+        CallOptions, {name: value for name, value in _read_toml(path).items() if name in _CALL}, "", problems
+    )
+    if problems:
+        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
+    return RunFile(call=call).moved(lambda given: path.parent / given).call
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a TOML file of options") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is no TOML ({error}); mend it") from None
 
 
 def write_run_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadOptions], call: CallOptions) -> None:

@@ -15,15 +15,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
+from dualmatch.channels.evidence.ties import Ids
 from dualmatch.encode.relational.checkpoint import Checkpoint, CheckpointStore
 from dualmatch.encode.seeds import FoundPairs
 from dualmatch.errors import InputError, OutputError
 from dualmatch.io.arrays import read_arrays, write_arrays
 from dualmatch.io.atomic import remove_leftover, sync
 from dualmatch.io.checkpoint import CheckpointFile
-from dualmatch.io.evidence_files import read_outcome, read_standing, write_outcome, write_standing
+from dualmatch.io.evidence_files import read_confidence, read_rounds, write_confidence, write_rounds
 from dualmatch.io.fingerprint import Fingerprint
-from dualmatch.io.lock import LOCK, Holder, locked
+from dualmatch.io.lock import LOCK, Holder, locked, locked_for_reading
 from dualmatch.io.manifest import (
     MANIFEST,
     Manifest,
@@ -31,12 +32,15 @@ from dualmatch.io.manifest import (
     Terms,
     Verb,
     check_free,
+    check_version,
     read_manifest,
     seen_from,
     write_manifest,
 )
 from dualmatch.io.run_inputs import RunInputs, read_run_inputs, write_run_inputs
-from dualmatch.keeping import Outcome, Standing
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.state import Round, RoundState
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +51,7 @@ Content = TypeVar("Content")
 
 
 class RunFolder:
-    """A run's folder, locked: a `dualmatch.keeping.Keeper` in files.
+    """A run's folder, locked for writing or for reading: a `dualmatch.keeper.Keeper` in files.
 
     Attributes
     ----------
@@ -93,6 +97,19 @@ class RunFolder:
                         os.unlink(path / LOCK)
                         if is_new:
                             path.rmdir()
+
+    @classmethod
+    @contextmanager
+    def read(cls, path: Path) -> Iterator[Self]:
+        """The folder of a run that is only to be read, as others may do at the same time.
+
+        Raises
+        ------
+        InputError
+            Where another process is writing into it, or where its manifest is none.
+        """
+        with locked_for_reading(path):
+            yield cls(path, read_manifest(path), None)
 
     @property
     def own_files(self) -> tuple[Path, ...]:
@@ -148,6 +165,7 @@ class RunFolder:
 
     def _check(self, terms: Terms, inputs: Mapping[str, str | None]) -> None:
         manifest = self.manifest
+        check_version(self.path, manifest.version)
         if manifest.verb == "update":
             raise InputError(f"{self.path}: holds an update, which --resume cannot go on with; {manifest.way_on}")
         changed = manifest.terms.differences(terms)
@@ -245,19 +263,19 @@ class RunFolder:
         with self.keeping("graphs") as path:
             write_run_inputs(inputs, path)
 
-    def standing(self) -> Standing | None:
-        return self.kept("round", read_standing)
+    def kept_round(self) -> Rounds | None:
+        return self.kept("round", read_rounds)
 
-    def keep_standing(self, standing: Standing) -> None:
-        with self.keeping("round", len(standing.log)) as path:
-            write_standing(standing, path)
+    def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: Ids) -> None:
+        with self.keeping("round", len(log)) as path:
+            write_rounds(state, log, first_pairs, path)
 
-    def outcome(self) -> Outcome | None:
-        return self.kept("outcome", read_outcome)
+    def kept_confidence(self) -> Confidence | None:
+        return self.kept("outcome", read_confidence)
 
-    def keep_outcome(self, outcome: Outcome) -> None:
+    def keep_confidence(self, confidence: Confidence) -> None:
         with self.keeping("outcome") as path:
-            write_outcome(outcome, path)
+            write_confidence(confidence, path)
 
     def pseudo_seeds(self) -> FoundPairs | None:
         return self.kept("pseudo-seeds", _read_found)

@@ -79,7 +79,7 @@ class Sides:
         if is_decisions(path):
             return self._rows_of(path, read_decisions(path).accepted)
         if self.folder is not None:
-            return self.folder.read_pairs(path)
+            return self.folder.pairs_at(path)
         return read_pairs_by_name(path, self.source, self.target)
 
     def read_forbidden(self, path: Path) -> Pairs:

@@ -26,8 +26,11 @@ _PLAIN_YAML: Final = re.compile(r"[A-Za-z0-9/][A-Za-z0-9 ./:_-]*\Z")
 
 
 def write_sssom(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
-    """Write links; an entity without a match maps to ``sssom:NoTermFound``, with the confidence that it has none."""
-    mappings = [_mapping(row, naming) for row in table.iter_rows(named=True)]
+    """Write links; an entity without a match maps to ``sssom:NoTermFound``, with the confidence that it has none.
+
+    Of undecided entities there is nothing to say in mappings: they are left out.
+    """
+    mappings = [_mapping(row, naming) for row in table.iter_rows(named=True) if row.get("verdict") != "undecided"]
     columns = [
         name for name in (mappings[0] if mappings else _EMPTY) if any(m[name] for m in mappings) or name in _CORE
     ]

@@ -1,7 +1,7 @@
 """The companion of an alignment file: what ``dualmatch explain`` needs, so that it need not align again.
 
-``OUT.why.npz`` lies beside ``OUT``. It holds row numbers and weights, no facts and no names: those are read from the
-input files again, which must be the same to the byte. No pickle; the same run writes the same bytes.
+``OUT.why.npz`` lies beside ``OUT``. It holds row numbers and what the rounds believed, no facts and no names: those are
+read from the input files again, which must be the same to the byte. No pickle; the same run writes the same bytes.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from scipy import sparse as sp
 from dualmatch.alignment import Alignment
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.forbidding import Forbidden
-from dualmatch.errors import ConfigError, InputError
+from dualmatch.errors import InputError
 from dualmatch.grounds import Grounds, grounds_of, no_evidence
 from dualmatch.io.atomic import newest, replacing
-from dualmatch.io.evidence_files import knowledge_as_arrays, knowledge_of
+from dualmatch.io.evidence_files import about_state, state_as_arrays, state_of, state_of_chances
 from dualmatch.io.fingerprint import sha256_of
 from dualmatch.io.kept_graphs import KEPT_GRAPHS, keeps_graphs
 from dualmatch.io.links import method_of
 from dualmatch.io.opening import STANDARD_INPUT
 from dualmatch.io.sides import Recipe
+from dualmatch.methods.evidence.confidence import Confidence
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
+_FORMAT_0_1_0: Final = 2  # candidates and their chances, but no state of the rounds
 _SUFFIX: Final = ".why.npz"
 
 
@@ -77,18 +79,20 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
         "recipe": recipe.as_dict(),
         "inputs": dict(inputs),
         "alignment": sha256_of(newest(path)),
+        "state": about_state(grounds.state),
+        "trial": grounds.trial.as_dict(),
     }
     arrays: dict[str, Any] = {
         "pairs": grounds.pairs,
         "confidence": grounds.confidence,
         "is_seed": grounds.is_seed,
+        **{f"state.{name}": array for name, array in state_as_arrays(grounds.state).items()},
         "candidates.data": grounds.candidates.data,
         "candidates.indices": grounds.candidates.indices.astype(np.int32),
         "candidates.indptr": grounds.candidates.indptr.astype(np.int64),
     }
     if len(grounds.forbidden):
         arrays["forbidden"] = grounds.forbidden.pairs
-    arrays |= knowledge_as_arrays(grounds.knowledge)
     text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     with replacing(companion_of(path)) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, about=text, **arrays)
@@ -100,14 +104,22 @@ class ExplainedRun:
 
     Attributes
     ----------
+    options:
+        Those of `Config` by name. A run of another version may have some that this one does not know; explaining it
+        needs none of them.
     recipe, inputs:
         Where the graphs come from, and `input_hashes` of it.
     """
 
     grounds: Grounds
-    config: Config
+    options: Mapping[str, Any]
     recipe: Recipe
     inputs: Mapping[str, str | None]
+
+    @property
+    def config(self) -> Config:
+        """To do it again; a `ConfigError` where this version does not know an option."""
+        return Config.checked(**self.options)
 
 
 def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
@@ -153,10 +165,17 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
         candidates = sp.csr_array(
             tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")), shape=shape
         )
+        if stored.about["format"] == _FORMAT_0_1_0:
+            n_directed = 2 * sides.source.n_relations, 2 * sides.target.n_relations
+            state, trial = state_of_chances(candidates, n_directed), Confidence.as_they_are()
+        else:
+            own = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
+            state, trial = state_of(stored.about["state"], own), Confidence.from_dict(stored.about["trial"])
         grounds = Grounds(
             sides.source,
             sides.target,
-            knowledge_of(arrays),
+            state,
+            trial,
             candidates,
             arrays["pairs"],
             arrays["confidence"],
@@ -167,11 +186,10 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
             stored.about["config"].get("many_to_one", False),
             Forbidden(arrays.get("forbidden", np.zeros((0, 2), np.int32))),
         )
-        config = Config.checked(**stored.about["config"])
-    except (KeyError, ValueError, TypeError, ConfigError) as error:
+    except (KeyError, ValueError, TypeError) as error:
         raise _unreadable(companion, error) from error
     hashes = {str(place(Path(each)).resolve()): sha256 for each, sha256 in stored.about["inputs"].items()}
-    return ExplainedRun(grounds, config, recipe, hashes)
+    return ExplainedRun(grounds, stored.about["config"], recipe, hashes)
 
 
 def _refuse_without_evidence(path: Path) -> None:
@@ -192,7 +210,7 @@ def _read(companion: Path) -> _Stored:
         with companion.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             about = json.loads(stored["about"].tobytes())
             arrays = {name: stored[name] for name in stored.files if name != "about"}
-        if about["format"] != _FORMAT:
+        if about["format"] not in (_FORMAT_0_1_0, _FORMAT):
             raise ValueError(f"format {about['format']}, not {_FORMAT}")
         for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
             if not isinstance(about[name], kind):

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from dualmatch.causes import CAUSES, cause_of
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.evaluate import Calibration
 from dualmatch.grounds import Grounds
 from dualmatch.report.findings import Findings, Link
@@ -32,14 +33,29 @@ def against_gold(findings: Findings) -> Html | None:
         ("of all true pairs found (recall)", percent(found.recall)),
         ("F1", "–" if found.f1 is None else f"{found.f1:.3f}"),
         ("of “no match” right", percent(found.no_match_precision)),
-        ("of the entities without a partner left alone", percent(found.no_match_recall)),
         (
             "confidence is off by, on average (ECE)",
             "–" if quality.calibration.ece is None else f"{quality.calibration.ece:.3f}",
         ),
     ]
     shown = table(("measure", "value"), rows)
-    return joined(shown, _strangers(findings, gold), _calibration(quality.calibration), _wrong(findings, gold))
+    verdicts = _verdicts(findings, gold)
+    return joined(
+        shown, verdicts, _strangers(findings, gold), _calibration(quality.calibration), _wrong(findings, gold)
+    )
+
+
+def _verdicts(findings: Findings, gold: Collection[Link]) -> Html:
+    """What was said of source entities with and without a true partner; seeds are left aside."""
+    found = [source for (source, _), seed in zip(findings.links, findings.is_seed.tolist(), strict=True) if not seed]
+    partnered = {source for source, _ in gold}
+    said = {Verdict.LINKED: found, Verdict.UNDECIDED: findings.undecided, Verdict.NO_MATCH: findings.no_matches}
+    rows = []
+    for verdict, sources in said.items():
+        having = sum(source in partnered for source in sources)
+        rows.append((verdict, f"{len(sources):,}", f"{having:,}", f"{len(sources) - having:,}"))
+    heads = ("verdict", "source entities", "with a true partner", "without one")
+    return joined(el("h3", "Verdicts"), table(heads, rows))
 
 
 def _strangers(findings: Findings, gold: Collection[Link]) -> Html | None:

@@ -1,4 +1,4 @@
-"""What came out: links and "no match", how sure they are, and what precision to expect from which threshold on."""
+"""What came out: verdicts, how sure the links are, and what precision to expect from which threshold on."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from typing import Final
 import numpy as np
 
 from dualmatch.config import EXPLAINED
+from dualmatch.decode.verdicts import Reason, Verdict
 from dualmatch.report.findings import Findings
-from dualmatch.report.markup import Html, el, joined
+from dualmatch.report.markup import Child, Html, el, joined
 from dualmatch.report.svg import Line, bars, lines
 from dualmatch.report.tables import percent, table
 
 _BINS: Final = 20
+_REASONS: Final = {
+    Reason.TIED: "several candidates are equally likely",
+    Reason.TOO_LITTLE: "too little to tell",
+    Reason.TAKEN: "its best candidate is linked to another",
+    Reason.BELOW_ASKED: "its best candidate is less likely than asked for",
+    Reason.NOTHING_SHARED: "nothing shared with any entity",
+    Reason.NO_FACTS: "no facts",
+    Reason.NO_PARTNER: "what it would share is not there",
+    Reason.TOLD: "told to have none",
+}
 THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 def came_out(findings: Findings) -> Html:
-    """Counts, the distribution of confidence, estimated precision at each threshold."""
-    found, seeds = findings.found, int(findings.is_seed.sum())
-    entities = len(findings.links) + len(findings.unmatched)
-    rows = [
-        (words, f"{count:,}", percent(count / entities if entities else None))
-        for words, count in (
-            ("matched", len(found)),
-            ("given as seeds", seeds),
-            ("no match", len(findings.unmatched)),
-        )
-    ]
-    parts = [table(("source entities", "number", "share"), rows)]
+    """Counts of verdicts, the distribution of confidence, estimated precision at each threshold."""
+    found = findings.found
+    parts: list[Child] = [_verdicts(findings), _reasons(findings)]
     if not len(found):
         return joined(*parts, el("p", "No link was found, so there is nothing to say of confidence."))
     counts = np.histogram(found, bins=_BINS, range=(0.0, 1.0))[0]
@@ -38,6 +40,33 @@ def came_out(findings: Findings) -> Html:
         words = f"The confidence of method {findings.method} is good for ordering only; no precision follows from it."
         return joined(*parts, el("p", words, class_="note"))
     return joined(*parts, _thresholds(found))
+
+
+def _verdicts(findings: Findings) -> Html:
+    """How many source entities got which verdict."""
+    entities = len(findings.links) + len(findings.unlinked)
+    seeds = int(findings.is_seed.sum())
+    counts = {
+        "linked": len(findings.links),
+        "– found": len(findings.links) - seeds,
+        "– given as seeds": seeds,
+        "undecided": len(findings.undecided),
+        "no match": len(findings.no_matches),
+    }
+    rows = [(words, f"{count:,}", percent(count / entities if entities else None)) for words, count in counts.items()]
+    return table(("source entities", "number", "share"), rows)
+
+
+def _reasons(findings: Findings) -> Html | None:
+    """Why source entities are in no link; None where nothing is kept that tells."""
+    if findings.grounds is None or not findings.unlinked:
+        return None
+    none = findings.grounds.unlinked
+    rows = []
+    for verdict, chosen in ((Verdict.UNDECIDED, ~none.is_no_match), (Verdict.NO_MATCH, none.is_no_match)):
+        counts = np.bincount(none.reason[chosen], minlength=len(Reason)).tolist()
+        rows += [(verdict, words, f"{counts[reason]:,}") for reason, words in _REASONS.items() if counts[reason]]
+    return joined(el("h3", "Why there is no link"), table(("verdict", "reason", "source entities"), rows, left=2))
 
 
 def _thresholds(found: np.ndarray) -> Html:

@@ -1,4 +1,4 @@
-"""Examples: links at high, middling and low confidence, and entities without a match, each with its reasons."""
+"""Examples: links at high, middling and low confidence, and entities in no link, each with its reasons."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import Final
 
 import numpy as np
 
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain import explain
-from dualmatch.explanation import TEXTS_ALIKE, Candidate, Explanation
+from dualmatch.explanation import Candidate, Explanation
+from dualmatch.grounds import Grounds
 from dualmatch.report.findings import Findings
 from dualmatch.report.markup import Html, el, joined, name_of, visible
+from dualmatch.report.tables import table
 
 _EACH: Final = 3
 _FACTS: Final = 5
@@ -29,7 +32,8 @@ def examples(findings: Findings) -> Html:
         "High confidence": [names[at] for at in order[:_EACH].tolist()],
         "Middling confidence": [names[at] for at in order[start : start + _EACH].tolist()],
         "Low confidence": [names[at] for at in order[::-1][:_EACH].tolist()],
-        "No match": _nearly_matched(findings),
+        "Undecided": _nearly_linked(findings.grounds, Verdict.UNDECIDED),
+        "No match": _nearly_linked(findings.grounds, Verdict.NO_MATCH),
     }
     parts = []
     for title, chosen in kinds.items():
@@ -39,43 +43,45 @@ def examples(findings: Findings) -> Html:
     return joined(*parts) if parts else el("p", "There is no link to show.")
 
 
-def _nearly_matched(findings: Findings) -> list[str]:
-    """Entities without a match whose best candidate was the likeliest."""
-    if findings.grounds is None:
-        return []
-    none = findings.grounds.no_matches
-    first = np.argsort(-none.probability, kind="stable")[:_EACH]
-    return [findings.grounds.source.entities[row] for row in none.row[first].tolist()]
+def _nearly_linked(grounds: Grounds, verdict: Verdict) -> list[str]:
+    """Entities of a verdict whose best candidate is the likeliest."""
+    none = grounds.unlinked
+    chosen = np.flatnonzero(none.is_no_match == (verdict is Verdict.NO_MATCH))
+    first = chosen[np.argsort(-none.probability[chosen], kind="stable")[:_EACH]]
+    return [grounds.source.entities[row] for row in none.row[first].tolist()]
 
 
 def _article(why: Explanation) -> Html:
+    sure = "" if why.confidence is None else f" ({why.confidence:.3f})"
     if why.match is None:
-        head = joined(name_of(why.entity), f": no match ({why.confidence:.3f}): {visible(why.no_match or '', 400)}")
+        head = joined(name_of(why.entity), f": {why.verdict}{sure}: {visible(why.reason or '', 400)}")
     else:
-        head = joined(name_of(why.entity), " = ", name_of(why.match), f" ({why.confidence:.3f})")
+        head = joined(name_of(why.entity), " = ", name_of(why.match), sure)
     others = [
         el(
             "li",
             "Candidate " if why.match is None else "Not ",
             name_of(other.name),
-            f": probability {other.probability:.3f}, similarity {other.similarity:.3f}",
-            _shared(other) if why.match is None else None,
+            f": probability {other.probability:.3f}, log-odds {other.log_odds:+.2f}",
+            _sum(other) if why.match is None and place == 0 else None,
         )
-        for other in why.others
+        for place, other in enumerate(why.others)
     ]
     return el(
         "article",
         el("h4", head),
-        None if why.match is None else _shared(why),
+        None if why.match is None else _sum(why),
         el("ul", *others, class_="others") if others else None,
     )
 
 
-def _shared(of: Explanation | Candidate) -> Html:
-    facts = [(visible(str(fact), 400), fact.weight) for fact in of.shared[:_FACTS]]
-    if of.texts:
-        facts.insert(0, (TEXTS_ALIKE, of.texts))
-    rows = [el("li", el("bdi", words), " ", el("b", f"+{weight:.3f}")) for words, weight in facts]
-    if len(of.shared) > _FACTS:
-        rows.append(el("li", f"… and {len(of.shared) - _FACTS:,} more"))
-    return el("ul", *rows) if rows else el("p", "Nothing is shared.")
+def _sum(of: Explanation | Candidate) -> Html:
+    """What adds up to the log-odds: shared facts, and what else counts."""
+    facts = [(el("bdi", visible(str(fact), 400)), fact.weight) for fact in of.shared[:_FACTS]]
+    if rest := of.shared[_FACTS:]:
+        facts.append((el("i", f"{len(rest):,} more shared facts"), sum(fact.weight for fact in rest)))
+    if not facts:
+        facts.append((el("i", "no shared fact"), 0.0))
+    facts += [(el("i", words), value) for words, value in of.balance.in_words()]
+    rows = [(words, f"{value:+.2f}") for words, value in facts]
+    return table(("what counts", "log-odds"), [*rows, (el("b", "together"), el("b", f"{of.log_odds:+.2f}"))])

@@ -13,7 +13,7 @@ from dualmatch.evaluate import LinkQuality, link_quality
 from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.grounds import Grounds
 from dualmatch.io.gold import read_gold
-from dualmatch.io.links import method_of, read_links, read_seeds, read_unmatched
+from dualmatch.io.links import method_of, read_links, read_no_matches, read_seeds, read_unmatched
 from dualmatch.io.record import RunRecord, read_record
 from dualmatch.io.run_file import run_file_of
 from dualmatch.io.why import companion_of, read_grounds
@@ -29,8 +29,10 @@ class Findings:
     ----------
     links, confidence, is_seed:
         The links by name.
-    unmatched:
-        Source entities said to have no match.
+    unlinked:
+        Source entities in no link.
+    no_matches:
+        Those of them that are said to have no match; the others are undecided.
     record:
         How the run went; None where the file was made without one.
     grounds:
@@ -46,7 +48,8 @@ class Findings:
     links: Sequence[Link]
     confidence: NDArray[np.float64]
     is_seed: NDArray[np.bool_]
-    unmatched: Sequence[str]
+    unlinked: Sequence[str]
+    no_matches: Collection[str]
     record: RunRecord | None
     grounds: Grounds | None
     config: str | None
@@ -56,6 +59,12 @@ class Findings:
     def found(self) -> NDArray[np.float64]:
         """Confidence of the links that were found, not given."""
         return self.confidence[~self.is_seed]
+
+    @property
+    def undecided(self) -> list[str]:
+        """Source entities of which nothing is said."""
+        said = set(self.no_matches)
+        return [source for source in self.unlinked if source not in said]
 
     @property
     def graphs(self) -> tuple[GraphProfile, GraphProfile] | None:
@@ -71,7 +80,8 @@ class Findings:
             return None
         found = [link for link, seed in zip(self.links, self.is_seed.tolist(), strict=True) if not seed]
         given = {source for (source, _), seed in zip(self.links, self.is_seed.tolist(), strict=True) if seed}
-        return link_quality(found, self.found, {link for link in self.gold if link[0] not in given}, self.unmatched)
+        true = {link for link in self.gold if link[0] not in given}
+        return link_quality(found, self.found, true, self.no_matches, self.undecided)
 
 
 def gather(path: Path, gold: Path | None = None, data: Path | None = None, folder: Path | None = None) -> Findings:
@@ -99,9 +109,20 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
         links,
         confidence,
         np.array([source in seeds for source, _ in links], dtype=bool),
-        read_unmatched(path),
+        *_unlinked(path, grounds),
         read_record(path),
         grounds,
         run_file.read_text(encoding="utf-8", errors="replace") if run_file.is_file() else None,
         None if gold is None else read_gold(gold, links, data),
     )
+
+
+def _unlinked(path: Path, grounds: Grounds | None) -> tuple[list[str], list[str]]:
+    """Source entities in no link, and those of them without a match.
+
+    By what the links rest on where that is kept: not every format of links has a row for who is undecided.
+    """
+    if grounds is None:
+        return read_unmatched(path), read_no_matches(path)
+    none, names = grounds.unlinked, grounds.source.entities
+    return [names[row] for row in none.row.tolist()], [names[row] for row in none.row[none.is_no_match].tolist()]

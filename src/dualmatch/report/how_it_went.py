@@ -47,6 +47,7 @@ def convergence(findings: Findings) -> Html:
 
 
 def _round(row: Mapping[str, Any]) -> tuple[Child, ...]:
+    """One row of the table; records of earlier versions have more fields, which are passed over."""
     alone = row["without_partner"]
     return (
         str(row["number"]),

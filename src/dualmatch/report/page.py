@@ -67,7 +67,11 @@ def _made_by(findings: Findings) -> str:
 def _tiles(findings: Findings) -> Html:
     """The few figures one looks at first."""
     found = findings.found
-    tiles = [("links", f"{len(findings.links):,}"), ("no match", f"{len(findings.unmatched):,}")]
+    tiles = [
+        ("linked", f"{len(findings.links):,}"),
+        ("undecided", f"{len(findings.undecided):,}"),
+        ("no match", f"{len(findings.no_matches):,}"),
+    ]
     if len(found) and findings.method in EXPLAINED:
         tiles.append(("expected wrong", percent(float((1 - found).mean()))))
     if (quality := findings.quality) is not None:

@@ -17,7 +17,7 @@ from dualmatch.io.atomic import write_text
 from dualmatch.io.export import LINK_EXTENSIONS
 from dualmatch.io.outputs import Outputs
 from dualmatch.io.record import Cost, record_of
-from dualmatch.io.run_file import CallOptions, read_run_file, run_file_of
+from dualmatch.io.run_file import CallOptions, call_options_of, run_file_of
 from dualmatch.io.standing import Standings
 from dualmatch.io.why import ExplainedRun, companion_of
 from dualmatch.memory import peak_mb
@@ -100,7 +100,7 @@ class Again:
         grounds = replace(grounds_of(alignment), source_ids=ids[0], target_ids=ids[1])
         before = session.run.grounds
         self.stage, self.done, self.total = "reasons", 0, 0
-        session.look_at(ExplainedRun(grounds, first.config, first.recipe, first.inputs))
+        session.look_at(ExplainedRun(grounds, first.options, first.recipe, first.inputs))
         self.changes, self.before = changes_between(before, grounds), before
         self.words = (
             f"{len(grounds.pairs):,} links, {len(before.pairs):,} before; {len(self.changes):,} changed; "
@@ -168,7 +168,5 @@ def free_name(links: Path) -> Path:
 
 def _call(links: Path, given: Sequence[Path | None]) -> CallOptions:
     """How the first links were written, with what the new run was given to start from."""
-    run_file = run_file_of(links)
-    call = read_run_file(run_file).call if run_file.exists() else CallOptions()
     seeds, forbid = (None if path is None else path.resolve() for path in given)
-    return replace(call, seeds=seeds, forbid=forbid, reasons=False)
+    return replace(call_options_of(links), seeds=seeds, forbid=forbid, reasons=False)

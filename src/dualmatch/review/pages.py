@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dualmatch.explanation import TEXTS_ALIKE
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.io.standing import Standing
 from dualmatch.report.markup import Html, el, name_of, visible
 from dualmatch.review.again import Again
 from dualmatch.review.export import EXPORTS
 from dualmatch.review.pair import candidates_of
+from dualmatch.review.queue import VERDICTS
 from dualmatch.review.session import CONFIDENCES, STATUSES, Filter, Session
 from dualmatch.review.timeline import timeline
 
@@ -62,8 +64,8 @@ class Pages:
                 "row": row,
                 "source": grounds.source.entities[row],
                 "target": grounds.target.entities[proposed] if (proposed := int(queue.proposed[row])) >= 0 else None,
-                "matched": bool(queue.matched[row]),
                 "probability": float(queue.probability[row]),
+                "verdict": VERDICTS[queue.verdict[row]],
                 "status": STATUSES[status[row]],
             }
             for row in rows[(page - 1) * PER_PAGE : page * PER_PAGE].tolist()
@@ -75,6 +77,7 @@ class Pages:
             total=len(rows),
             page=page,
             pages=pages,
+            outcomes=("all", *VERDICTS),
             confidences=CONFIDENCES,
             statuses=(*STATUSES, "all"),
             relations=session.common_relations,
@@ -97,14 +100,12 @@ class Pages:
             target=shown,
             target_name=None if shown is None else names[shown],
             is_proposed=shown == proposed,
-            matched=bool(session.queue.matched[source]),
-            probability=float(session.queue.probability[source]),
+            outcome=self._outcome(source),
             is_rejected=shown is not None and names[shown] in standing.rejected,
             held_by=holder if holder != grounds.source.entities[source] else None,
             view=view,
             timeline=timeline(view),
-            texts=(TEXTS_ALIKE, view.texts) if view.texts else None,
-            has_reasons=view.similarity is not None,
+            has_reasons=view.log_odds is not None,
             candidates=candidates_of(grounds, source),
             standing=standing,
             standing_words=_words(standing),
@@ -113,6 +114,18 @@ class Pages:
             next=session.after(source, wanted),
             visible=visible,
         )
+
+    def _outcome(self, source: int) -> str:
+        """What the run says of an entity, in words."""
+        queue, grounds = self.session.queue, self.session.run.grounds
+        verdict = VERDICTS[queue.verdict[source]]
+        if verdict is Verdict.LINKED:
+            partner = grounds.target.entities[int(queue.proposed[source])]
+            return f"Linked with {visible(partner)}, confidence {queue.probability[source]:.3f}"
+        none = grounds.unlinked
+        at = int(np.searchsorted(none.row, source))
+        sure = f" (confidence {none.confidence[at]:.3f})" if verdict is Verdict.NO_MATCH else ""
+        return f"{verdict.capitalize()}{sure}: {visible(none.in_words(at, grounds.target.entities), 400)}"
 
     def again(self, wanted: Filter) -> str:
         run, names = self.run_again, self.session.run.grounds

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
+from dualmatch.channels.evidence.ties import Ids
 from dualmatch.decode.shortlist import ordered
-from dualmatch.encode.evidence.shared import SharedFacts
-from dualmatch.encode.evidence.sides import Ids
-from dualmatch.explanation import Fact, SharedFact
+from dualmatch.explanation import Balance, Fact, SharedFact
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.grounds import Grounds
-from dualmatch.wording import fact_of, shared_in_words
+from dualmatch.methods.evidence.pair_evidence import PairEvidence
+from dualmatch.wording import balance_of, fact_of, shared_in_words, sides_of_entity
 
 _YEAR, _MONTH = encode_date(1), encode_date(0, 1)
 MOST_FACTS: Final = 30
@@ -58,28 +58,30 @@ class PairView:
     Attributes
     ----------
     reasons:
-        Matching facts with their weights, the weightiest first; `left` and `right` refer to them by number.
-    texts:
-        What labels and other literals in common add.
-    similarity:
-        None where reasons are not prepared yet: then nothing is known of matching facts either.
+        Matching facts with what each adds to the log-odds, the weightiest first; `left` and `right` refer to them by
+        number.
+    rest:
+        What the matching facts add that are not shown.
+    balance:
+        What counts besides matching facts.
+    log_odds:
+        The sum of all of these; None where reasons are not prepared yet: then nothing is known of matching facts
+        either.
     more_left, more_right, more_reasons:
         How many are not shown.
-    rest:
-        What the reasons that are not shown add.
     """
 
     source: int
     target: int | None
     left: tuple[ShownFact, ...]
     right: tuple[ShownFact, ...]
-    reasons: tuple[SharedFact, ...]
-    texts: float
-    similarity: float | None
     more_left: int
     more_right: int
-    more_reasons: int
-    rest: float
+    reasons: tuple[SharedFact, ...] = ()
+    more_reasons: int = 0
+    rest: float = 0.0
+    balance: Balance = field(default_factory=Balance)
+    log_odds: float | None = None
 
     @cached_property
     def span(self) -> tuple[float, float] | None:
@@ -100,45 +102,31 @@ def candidates_of(grounds: Grounds, source: int) -> list[CandidateLine]:
 
 def pair_view(grounds: Grounds, source: int, target: int | None) -> PairView:
     """Set two entities side by side."""
-    scoring = grounds.scoring
-    of_source = scoring.facts(0, [source])
-    of_target = scoring.facts(1, [] if target is None else [target])
-    shared = SharedFacts(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    if target is not None:
-        shared = scoring.shared(source, target, of_source, of_target)
-    first = shared.first(MOST_REASONS)
-    left_all = of_source.of(source)
-    right_all = np.zeros(0, np.int64) if target is None else of_target.of(target)
-    left = _shown(grounds.source, left_all, first.source_side.tolist())
-    right = _shown(grounds.target, right_all, first.target_side.tolist())
-    return PairView(
-        source,
-        target,
-        left,
-        right,
-        shared_in_words(grounds, first),
-        shared.texts,
-        shared.similarity,
-        len(left_all) - len(left),
-        len(right_all) - len(right),
-        len(shared.weight) - len(first.weight),
-        float(shared.weight[MOST_REASONS:].sum()),
+    if target is None:
+        return replace(bare_view(grounds, source, None), log_odds=0.0)
+    (evidence,) = grounds.evidence(np.array([[source, target]]))
+    first = evidence.first(MOST_REASONS)
+    return replace(
+        _side_by_side(grounds, source, target, first),
+        reasons=shared_in_words(grounds, first),
+        more_reasons=len(evidence.weight) - len(first.weight),
+        rest=float(evidence.weight[MOST_REASONS:].sum()),
+        balance=balance_of(evidence),
+        log_odds=evidence.log_odds,
     )
 
 
 def bare_view(grounds: Grounds, source: int, target: int | None) -> PairView:
     """Two entities side by side, without what they share."""
-    left_all = _sides_of(grounds.source, source)
-    right_all = np.zeros(0, np.int64) if target is None else _sides_of(grounds.target, target)
-    left, right = _shown(grounds.source, left_all, []), _shown(grounds.target, right_all, [])
-    more = len(left_all) - len(left), len(right_all) - len(right)
-    return PairView(source, target, left, right, (), 0.0, None, *more, 0, 0.0)
+    return _side_by_side(grounds, source, target, None)
 
 
-def _sides_of(graph: TemporalGraph, entity: int) -> Ids:
-    """The fact sides of an entity, as `FactSides` numbers them."""
-    as_head, as_tail = np.flatnonzero(graph.head == entity), np.flatnonzero(graph.tail == entity)
-    return np.concatenate([as_head, as_tail + graph.n_facts])
+def _side_by_side(grounds: Grounds, source: int, target: int | None, shared: PairEvidence | None) -> PairView:
+    left_all = sides_of_entity(grounds.source, source)
+    right_all = np.zeros(0, np.int64) if target is None else sides_of_entity(grounds.target, target)
+    left = _shown(grounds.source, left_all, [] if shared is None else shared.source_side.tolist())
+    right = _shown(grounds.target, right_all, [] if shared is None else shared.target_side.tolist())
+    return PairView(source, target, left, right, len(left_all) - len(left), len(right_all) - len(right))
 
 
 def _shown(graph: TemporalGraph, sides: Ids, matched: list[int]) -> tuple[ShownFact, ...]:

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.decode.shortlist import best_candidates
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.grounds import Grounds
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+VERDICTS: Final = tuple(Verdict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +35,8 @@ class Queue:
         Its partner, or the best candidate where it has none; -1 where there is no candidate.
     probability: (n_source,) float64
         How likely that is.
-    matched: (n_source,) bool
-        Whether the run linked it.
+    verdict: (n_source,) int8
+        What the run says of it: a place in `VERDICTS`.
     teaches: (n_source,) float64
         What a decision would teach.
     """
@@ -41,8 +44,14 @@ class Queue:
     grounds: Grounds
     proposed: Rows
     probability: Floats
-    matched: NDArray[np.bool_]
+    verdict: NDArray[np.int8]
     teaches: Floats
+
+    @property
+    def linked(self) -> NDArray[np.bool_]:
+        """(n_source,) whether the run linked it."""
+        linked: NDArray[np.bool_] = self.verdict == VERDICTS.index(Verdict.LINKED)
+        return linked
 
     @cached_property
     def order(self) -> Rows:
@@ -89,23 +98,40 @@ def queue_of(grounds: Grounds) -> Queue:
     """Order the source entities of a run."""
     best = best_candidates(grounds.candidates, grounds.target_ranks)
     proposed, probability = best.column.copy(), np.where(best.column >= 0, best.probability, 0.0)
-    matched = np.zeros(grounds.source.n_entities, dtype=bool)
+    verdict = _verdicts(grounds)
     source, target = grounds.pairs[:, 0], grounds.pairs[:, 1]
-    matched[source], proposed[source], probability[source] = True, target, grounds.confidence
-    settled, settled_there = probability.copy(), np.zeros(grounds.target.n_entities)
-    settled[grounds.forbidden.alone] = 1.0
+    proposed[source], probability[source] = target, grounds.confidence
+    sure, settled_there = _sure(grounds, probability), np.zeros(grounds.target.n_entities)
     np.maximum.at(settled_there, target, grounds.confidence)
-    waiting, there = _waiting(grounds.source, 1.0 - settled), _waiting(grounds.target, 1.0 - settled_there)
+    waiting, there = _waiting(grounds.source, 1.0 - sure), _waiting(grounds.target, 1.0 - settled_there)
     influence = np.where(proposed >= 0, np.minimum(waiting, there[proposed]), 0.0)
-    certain = np.isin(np.arange(len(matched)), [*source[grounds.is_seed].tolist(), *grounds.forbidden.alone.tolist()])
-    teaches = np.where(certain, 0.0, _doubt(probability, matched) * influence)
-    return Queue(grounds, proposed.astype(np.int64), probability, matched, teaches)
+    certain = np.isin(np.arange(len(verdict)), [*source[grounds.is_seed].tolist(), *grounds.forbidden.alone.tolist()])
+    is_undecided = verdict == VERDICTS.index(Verdict.UNDECIDED)
+    teaches = np.where(certain, 0.0, _doubt(sure, is_undecided) * influence)
+    return Queue(grounds, proposed.astype(np.int64), probability, verdict, teaches)
 
 
-def _doubt(probability: Floats, matched: NDArray[np.bool_]) -> Floats:
-    """How much is not known of an entity's partner: most at one half; all of it where no candidate is likely."""
-    doubt = 4 * probability * (1 - probability)
-    return np.where(matched, doubt, np.maximum(doubt, 1.0 - probability))
+def _sure(grounds: Grounds, probability: Floats) -> Floats:
+    """How sure it is what becomes of each source entity: of its partner, or that it has none."""
+    sure, none = probability.copy(), grounds.unlinked
+    alone = none.row[none.is_no_match]
+    sure[alone] = np.maximum(sure[alone], none.confidence[none.is_no_match])
+    return sure
+
+
+def _verdicts(grounds: Grounds) -> NDArray[np.int8]:
+    """What the run says of each source entity."""
+    verdict = np.full(grounds.source.n_entities, VERDICTS.index(Verdict.LINKED), dtype=np.int8)
+    none = grounds.unlinked
+    places = VERDICTS.index(Verdict.NO_MATCH), VERDICTS.index(Verdict.UNDECIDED)
+    verdict[none.row] = np.where(none.is_no_match, *places)
+    return verdict
+
+
+def _doubt(sure: Floats, is_undecided: NDArray[np.bool_]) -> Floats:
+    """How much is not known of an entity: most at one half; all of it where it is undecided and no candidate likely."""
+    doubt = 4 * sure * (1 - sure)
+    return np.where(is_undecided, np.maximum(doubt, 1.0 - sure), doubt)
 
 
 def _waiting(graph: TemporalGraph, open_share: Floats) -> Floats:

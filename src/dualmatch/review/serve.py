@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.io.decisions import DecisionLog
-from dualmatch.io.run_file import CallOptions, read_run_file, run_file_of
+from dualmatch.io.run_file import call_options_of
 from dualmatch.io.why import read_run
 from dualmatch.review.again import Again, free_name
 from dualmatch.review.safety import Guard
@@ -92,8 +92,7 @@ class Serving:
             raise MissingExtraError(
                 f"the review page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"
             ) from None
-        run_file = run_file_of(session.path)
-        naming = (read_run_file(run_file).call if run_file.exists() else CallOptions()).naming
+        naming = call_options_of(session.path).naming
         self.session = session
         self.again = Again(session, free_name(session.path))
         self._bound = place.bound()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
@@ -12,30 +12,39 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.grounds import Grounds
 from dualmatch.io.decisions import DecisionLog
 from dualmatch.io.standing import Standings, Status
 from dualmatch.io.why import ExplainedRun
 from dualmatch.review.pair import PairView, bare_view, pair_view
-from dualmatch.review.queue import queue_of
+from dualmatch.review.queue import VERDICTS, queue_of
 
 Rows = NDArray[np.int64]
 STATUSES: Final[tuple[Status, ...]] = ("open", "accepted", "rejected", "no match", "skipped")
 CONFIDENCES: Final = {
-    "all": "any confidence",
-    "high": "0.9 and above",
-    "middling": "0.5 to 0.9",
-    "low": "below 0.5",
-    "none": "no match",
+    "all": "any",
+    "high": "links from 0.9",
+    "middling": "links from 0.5 to 0.9",
+    "low": "links below 0.5",
 }
 _LONGEST_SEARCH: Final = 200
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which entities of the queue are wanted; every field is one of a few words, or a text to search for."""
+    """Which entities of the queue are wanted; every field is one of a few words, or a text to search for.
+
+    Attributes
+    ----------
+    outcome:
+        The verdict of the run. Decisions of the reviewer have verdicts of their own, in the same forms.
+    status:
+        What the reviewer decided.
+    """
 
     q: str = ""
+    outcome: str = "all"
     confidence: str = "all"
     relation: str = ""
     status: str = "open"
@@ -44,8 +53,10 @@ class Filter:
     def of(cls, query: Mapping[str, str]) -> Filter:
         """From what a page was asked with; what it cannot be is passed over."""
         confidence, status = query.get("confidence", "all"), query.get("status", "open")
+        outcome = query.get("outcome", "all")
         return cls(
             query.get("q", "")[:_LONGEST_SEARCH].strip(),
+            outcome if outcome in VERDICTS else "all",
             confidence if confidence in CONFIDENCES else "all",
             query.get("relation", "")[:_LONGEST_SEARCH],
             status if status in (*STATUSES, "all") else "open",
@@ -55,7 +66,7 @@ class Filter:
     def query(self) -> str:
         """For an address."""
         default = Filter()
-        names = ("q", "confidence", "relation", "status")
+        names = [each.name for each in fields(self)]
         return urlencode({name: getattr(self, name) for name in names if getattr(self, name) != getattr(default, name)})
 
 
@@ -86,7 +97,8 @@ class Session:
 
     def _prepare(self, grounds: Grounds) -> None:
         with self._preparing:
-            _ = grounds.scoring, grounds.believed
+            problem = grounds.problem
+            _ = problem.sides, problem.classes, problem.names, grounds.judged_by, grounds.believed
             self._prepared = grounds
 
     @property
@@ -114,11 +126,11 @@ class Session:
         kept = np.ones(len(queue.proposed), dtype=bool)
         if wanted.status != "all":
             kept &= self.statuses(self.log.standings) == STATUSES.index(wanted.status)
-        if wanted.confidence == "none":
-            kept &= ~queue.matched
-        elif wanted.confidence != "all":
+        if wanted.outcome != "all":
+            kept &= queue.verdict == VERDICTS.index(Verdict(wanted.outcome))
+        if wanted.confidence != "all":
             low, high = {"high": (0.9, 2.0), "middling": (0.5, 0.9), "low": (-1.0, 0.5)}[wanted.confidence]
-            kept &= queue.matched & (queue.probability >= low) & (queue.probability < high)
+            kept &= queue.linked & (queue.probability >= low) & (queue.probability < high)
         if wanted.relation:
             relations = queue.grounds.source.relations
             found = relations.index(wanted.relation) if wanted.relation in relations else None

@@ -13,6 +13,7 @@ from scipy import sparse as sp
 
 from dualmatch.encode.evidence.knowledge import Knowledge
 from dualmatch.encode.evidence.sides import ABSENT, FactSides, Ids, TimeKind
+from dualmatch.graph.hashing import may_be_in
 
 Floats = NDArray[np.float64]
 Among = tuple[Ids, Ids]
@@ -55,9 +56,7 @@ class Family:
 def families(
     sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int
 ) -> Iterator[tuple[float, Callable[[], Occurrences]]]:
-    """The token families in a fixed order (texts, times, relations, neighbours), each with its factor."""
-    for entity, key in sides.texts:
-        yield 1.0, partial(Occurrences, entity, key, None)
+    """The token families in a fixed order (times, relations, neighbours), each with its factor."""
     for time in sides.times:
         yield 1.0, partial(_timed, sides, time, sides.direction, 2)
     if known is None:
@@ -146,9 +145,11 @@ def _with_keys(occurrences: Occurrences, keys: Ids) -> tuple[Occurrences, Ids]:
         found = table[np.minimum(occurrences.key, keys[-1] + 1)]
         rows = np.flatnonzero(found != ABSENT)
         return occurrences.at(rows), found[rows].astype(np.int64)
-    place = np.searchsorted(keys, occurrences.key).clip(max=len(keys) - 1)
-    rows = np.flatnonzero(keys[place] == occurrences.key)
-    return occurrences.at(rows), place[rows]
+    rows = may_be_in(keys, occurrences.key)
+    key = occurrences.key[rows]
+    place = np.searchsorted(keys, key).clip(max=len(keys) - 1)
+    hit = keys[place] == key
+    return occurrences.at(rows[hit]), place[hit]
 
 
 def _present(occurrences: Occurrences) -> Occurrences:

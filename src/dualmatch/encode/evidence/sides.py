@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -39,8 +39,6 @@ class FactSides:
         0 on the head side, 1 on the tail side.
     times: one (n_sides,) int64 array for each time kind
         Number of the time, shared by both graphs; `ABSENT` where not known to that precision.
-    texts: (entity, key) arrays for each text family
-        What labels and other literals say; none unless asked for (`dualmatch.encode.evidence.texts`).
     """
 
     entity: Ids
@@ -50,27 +48,6 @@ class FactSides:
     times: tuple[Ids, ...]
     n_entities: int
     n_directed: int
-    texts: tuple[tuple[Ids, Ids], ...] = ()
-
-    def at(self, rows: Ids) -> FactSides:
-        """Some sides only, in the order given; entities and texts stay."""
-        return replace(
-            self,
-            entity=self.entity[rows],
-            other=self.other[rows],
-            relation=self.relation[rows],
-            direction=self.direction[rows],
-            times=tuple(time[rows] for time in self.times),
-        )
-
-    def of_entities(self, wanted: NDArray[np.bool_]) -> FactSides:
-        """The sides of some entities only, numbering kept."""
-        return self.at(np.flatnonzero(wanted[self.entity]))
-
-    def without(self, gone: NDArray[np.bool_]) -> FactSides:
-        """As if some entities had never been: their facts and texts are gone, numbering is kept."""
-        texts = tuple((entity[~gone[entity]], key[~gone[entity]]) for entity, key in self.texts)
-        return replace(self.at(np.flatnonzero(~(gone[self.entity] | gone[self.other]))), texts=texts)
 
 
 def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ class Tokens:
     cost: (n_tokens,) float64
         Products the token adds to source · targetᵀ: the product of its document frequencies.
     smoothing: float
-        Mean squared weight that one fact side, or one text, brings: what "one fact more" weighs.
+        Mean squared weight that one fact side brings: what "one fact more" weighs.
     keys: one sorted int64 array for each family
         The key of each token, family by family in the order of the columns.
     among: Among | None
@@ -63,13 +63,13 @@ class Tokens:
 class TokenBuilder:
     """Token matrices of one pair of graphs, round after round.
 
-    Families that rest on nothing new (texts, times; relations, where their classes are as they were) are kept from the
+    Families that rest on nothing new (times; relations, where their classes are as they were) are kept from the
     round before.
     """
 
     def __init__(self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...]) -> None:
         self.source, self.target, self.kinds = source, target, kinds
-        self._n_fixed = len(source.texts) + len(source.times)
+        self._n_fixed = len(source.times)
         self._n_lasting = self._n_fixed + len(source.times) + 1
         self._kept: dict[int, Family] = {}
         self._classes: tuple[bytes, bytes] | None = None
@@ -100,10 +100,12 @@ class TokenBuilder:
             parts.append(kept)
         if known is not None and among is None:
             self._classes = known.source_class.tobytes(), known.target_class.tobytes()
+        if not parts:  # no times, and nothing known
+            return _no_tokens((self.source.n_entities, self.target.n_entities), among)
         source, target = (sp.hstack([part.counts[side] for part in parts], format="csr") for side in (0, 1))
         if smoothing is None:
             mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source, target))
-            smoothing = mass / max(1, _n_bearers(self.source) + _n_bearers(self.target))
+            smoothing = mass / max(1, len(self.source.entity) + len(self.target.entity))
         return Tokens(
             source,
             target,
@@ -123,9 +125,11 @@ class TokenBuilder:
         return None
 
 
-def _n_bearers(sides: FactSides) -> int:
-    """Facts and texts, each as an entity sees it."""
-    return len(sides.entity) + (len(sides.texts[0][0]) if sides.texts else 0)
+def _no_tokens(shape: tuple[int, int], among: Among | None) -> Tokens:
+    """Nothing to compare entities by."""
+    sizes = shape if among is None else (len(among[0]), len(among[1]))
+    source, target = (sp.csr_matrix((size, 0), dtype=np.float32) for size in sizes)
+    return Tokens(source, target, np.zeros(0), np.zeros(0), 1.0, (), among)
 
 
 def build_tokens(
@@ -138,33 +142,3 @@ def build_tokens(
 ) -> Tokens:
     """Token matrices of a single round."""
     return TokenBuilder(source, target, kinds).build(known, among, smoothing)
-
-
-def bearers(
-    sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int, tokens: Tokens
-) -> sp.csr_matrix:
-    """Which fact side bears which token: (n_sides, n_tokens) csr of ones.
-
-    Parameters
-    ----------
-    sides:
-        Of some entities or of all; they are the rows of the result.
-    side:
-        0 for the source graph, 1 for the target graph.
-    """
-    n_sides = len(sides.entity)
-    nothing = np.zeros(0, dtype=np.int64)
-    # Each side as an entity of its own; no fact bears a text.
-    alone = replace(sides, entity=np.arange(n_sides), texts=tuple((nothing, nothing) for _ in sides.texts))
-    rows, columns, first = [], [], 0
-    for (_, occurrences), keys in zip(families(alone, kinds, known, side), tokens.keys, strict=True):
-        family = occurrences()
-        place = np.searchsorted(keys, family.key).clip(max=max(len(keys) - 1, 0))
-        shared = keys[place] == family.key if len(keys) else np.zeros(len(family.key), dtype=bool)
-        rows.append(family.entity[shared])
-        columns.append(first + place[shared])
-        first += len(keys)
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    matrix = sp.csr_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=(n_sides, first))
-    matrix.data[:] = 1.0
-    return matrix

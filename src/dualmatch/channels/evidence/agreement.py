@@ -1,0 +1,272 @@
+"""Agreement: how much likelier two facts are if they are one fact than if they met by chance.
+
+The Bayes factor of a pair of facts (Fellegi and Sunter, *A theory for record linkage*, 1969): for each thing that both
+facts say, the chance that two records of one fact say it, over the chance that a fact drawn at random does. Rare dates
+and rare relations count for much, common ones for little. What one of the two does not say counts for nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.channels.evidence.date_gaps import DateGaps, gap_class, gaps_by_chance
+from dualmatch.channels.evidence.dates import NO_DATE, Dates, dates_of
+from dualmatch.channels.evidence.ties import Ids, Ties, find_pairs
+from dualmatch.graph.times import Precision
+
+Floats = NDArray[np.float64]
+
+_HALF: Final = 0.5  # added to every count: what was never seen is not impossible
+_LARGEST_TABLE: Final = 2**23  # relation pairs that are looked up in a table; beyond, in a sorted list
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What the facts of one graph say, ready to be compared.
+
+    Attributes
+    ----------
+    neighbour_chance: (n_facts,) float64
+        How often a fact of this fact's relation has the same entity at its other end.
+    end_chance: (n_precisions, n_facts) float64
+        Chance of a fact's end among the facts that begin when it does.
+    """
+
+    ties: Ties
+    begin: Dates
+    end: Dates
+    neighbour_chance: Floats
+    end_chance: Floats
+
+    @cached_property
+    def gap_chance(self) -> Floats:
+        """How far apart the begins of two facts with one neighbour are by chance: (n_precisions, N_GAPS)."""
+        return gaps_by_chance(self.ties, self.begin)
+
+    def at(self, ties: NDArray[np.bool_]) -> Side:
+        """Some of the ties; how common what they say is stays as it is among all."""
+        facts = np.flatnonzero(ties[self.ties.tie])
+        return Side(
+            self.ties.at(ties),
+            self.begin.at(facts),
+            self.end.at(facts),
+            self.neighbour_chance[facts],
+            self.end_chance[:, facts],
+        )
+
+    @cached_property
+    def is_point(self) -> NDArray[np.bool_]:
+        """Facts whose begin is their end."""
+        is_point: NDArray[np.bool_] = self.ties.begin == self.ties.end
+        return is_point
+
+    @cached_property
+    def has_spans(self) -> bool:
+        """Whether some fact is more than a point in time."""
+        return not bool(self.is_point.all())
+
+
+def sides_of(source: Ties, target: Ties, opaque: bool) -> tuple[Side, Side]:
+    """Both graphs, with their dates numbered together."""
+    begins, ends = dates_of((source.begin, target.begin), opaque), dates_of((source.end, target.end), opaque)
+    made = []
+    for side, ties in enumerate((source, target)):
+        made.append(
+            Side(
+                ties,
+                begins[side],
+                ends[side],
+                _neighbour_chances(ties),
+                _given_begin(begins[side], ends[side]),
+            )
+        )
+    return made[0], made[1]
+
+
+def _neighbour_chances(ties: Ties, weight: float = 5.0) -> Floats:
+    """Chance of each fact's other end given its relation, drawn towards its chance among all facts.
+
+    Countries deal with countries: that two of them do is no surprise once the relation is known.
+    """
+    other = ties.neighbour[ties.tie]
+    overall = np.bincount(other, minlength=ties.n_entities) / max(ties.n_facts, 1)
+    _, number, count = np.unique(ties.relation * ties.n_entities + other, return_inverse=True, return_counts=True)
+    of_relation = np.bincount(ties.relation, minlength=ties.n_directed)[ties.relation]
+    chance: Floats = (count[number] + weight * overall[other]) / (of_relation + weight)
+    return chance
+
+
+def _given_begin(begin: Dates, end: Dates, weight: float = 5.0) -> Floats:
+    """Chance of each end given its begin, drawn towards its chance among all facts: terms have usual lengths."""
+    chance = end.chance.copy()
+    for level in range(len(chance)):
+        there = np.flatnonzero((begin.number[level] != NO_DATE) & (end.number[level] != NO_DATE))
+        if not len(there):
+            continue
+        first, last = begin.number[level, there], end.number[level, there]
+        _, interval, count = np.unique(first * (last.max() + 1) + last, return_inverse=True, return_counts=True)
+        alike = np.bincount(first)[first]
+        chance[level, there] = (count[interval] + weight * chance[level, there]) / (alike + weight)
+    return chance
+
+
+@dataclass(frozen=True, eq=False)
+class RelationOdds:
+    """How much likelier a directed relation of one graph is where the same fact has a certain one in the other graph.
+
+    Attributes
+    ----------
+    together: (n_source_directed, n_target_directed) csr
+        How often a fact of one relation was found in the other graph as a fact of another.
+    chances: two (n_directed,) float64
+        How often a fact of the source, and of the target, has each relation.
+    """
+
+    together: sp.csr_matrix
+    chances: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, together: sp.csr_matrix, source: Ties, target: Ties) -> Self:
+        chances: list[Floats] = [
+            (np.bincount(ties.relation, minlength=ties.n_directed).astype(np.float64) + _HALF)
+            / (ties.n_facts + _HALF * ties.n_directed)
+            for ties in (source, target)
+        ]
+        return cls(together, (chances[0], chances[1]))
+
+    @classmethod
+    def unknown(cls, source: Ties, target: Ties) -> Self:
+        """Before any fact was found in both graphs: every relation is as likely as every other."""
+        return cls.of(sp.csr_matrix((source.n_directed, target.n_directed)), source, target)
+
+    def at(self, relation_source: Ids, relation_target: Ids) -> tuple[Floats, Floats]:
+        """Odds of some pairs of relations, seen from the source and from the target."""
+        count = self._count(relation_source, relation_target)
+        forward = (count / self.chances[1][relation_target] + 1.0) / (self._totals[0][relation_source] + 1.0)
+        backward = (count / self.chances[0][relation_source] + 1.0) / (self._totals[1][relation_target] + 1.0)
+        return forward, backward
+
+    @cached_property
+    def _totals(self) -> tuple[Floats, Floats]:
+        sums = (np.asarray(self.together.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
+        return next(sums), next(sums)
+
+    @cached_property
+    def _table(self) -> Floats | None:
+        rows, columns = self.together.shape
+        return self.together.toarray() if rows * columns <= _LARGEST_TABLE else None
+
+    def _count(self, row: Ids, column: Ids) -> Floats:
+        if self._table is not None:
+            return np.asarray(self._table[row, column], dtype=np.float64)
+        entries = self.together.tocoo()
+        place = find_pairs(
+            entries.row.astype(np.int64), entries.col.astype(np.int64), self.together.shape[1], row, column
+        )
+        return np.where(place >= 0, np.append(entries.data, 0.0)[place], 0.0)
+
+
+def bayes_factors(
+    sides: tuple[Side, Side], odds: RelationOdds, gaps: DateGaps, f: Ids, j: Ids
+) -> tuple[Floats, Floats]:
+    """Bayes factors of fact f of the source with fact j of the target, seen from either side.
+
+    From the source: how much likelier the target's fact is given the source's. From the target the other way round.
+
+    Parameters
+    ----------
+    gaps:
+        How often, and by how much, what two entities have in common is dated differently in the two graphs.
+    """
+    source, target = sides
+    from_source, from_target = odds.at(source.ties.relation[f], target.ties.relation[j])
+    level, agree = compared(source.begin, target.begin, f, j)
+    same = np.flatnonzero(agree)
+    from_source[same] /= target.begin.chance[level[same], j[same]]
+    from_target[same] /= source.begin.chance[level[same], f[same]]
+    if source.has_spans or target.has_spans:
+        end_level, end_agree = compared(source.end, target.end, f, j)
+        span = ~(source.is_point[f] & target.is_point[j])  # a point's end is its begin over again
+        for begun in (True, False):
+            same = np.flatnonzero(span & end_agree & (agree == begun))
+            chances = [side.end_chance if begun else side.end.chance for side in sides]
+            from_source[same] /= chances[1][end_level[same], j[same]]
+            from_target[same] /= chances[0][end_level[same], f[same]]
+    factors = gaps.factors(*widest_gap(sides, f, j))
+    from_source *= factors
+    from_target *= factors
+    return from_source, from_target
+
+
+def widest_gap(sides: tuple[Side, Side], f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Where begins or ends of two facts contradict each other: their precision, and the class of the wider gap.
+
+    Both are -1 where nothing does.
+    """
+    level, gap = _gap(sides[0].begin, sides[1].begin, f, j)
+    if sides[0].has_spans or sides[1].has_spans:
+        end_level, end_gap = _gap(sides[0].end, sides[1].end, f, j)
+        wider = end_gap > gap
+        level, gap = np.where(wider, end_level, level), np.where(wider, end_gap, gap)
+    return level, gap
+
+
+def _gap(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    level, agree = compared(left, right, f, j)
+    level = np.where(agree, -1, level).astype(np.int8)
+    gap = np.full(len(f), -1, dtype=np.int8)
+    if left.opaque:
+        gap[level >= 0] = 0  # without a calendar, all gaps are alike
+        return level, gap
+    for precision in Precision:
+        at = np.flatnonzero(level == precision)
+        if len(at):
+            gap[at] = gap_class(left.on_calendar(precision, f[at]) - right.on_calendar(precision, j[at]))
+    return level, gap
+
+
+def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """The precision that both dates of a pair have, -1 where one is unknown, and whether they agree at it."""
+    level = np.minimum(left.precision[f], right.precision[j])
+    at = np.maximum(level, 0)
+    agree = (level >= 0) & (left.number[at, f] == right.number[at, j])
+    return level, agree
+
+
+def room_elsewhere(sides: tuple[Side, Side], unknown: tuple[Floats, Floats], view: int) -> Floats:
+    """How likely each tie of one graph is to be found again, unseen, among ties of the other: (n_ties,).
+
+    A fact whose other end is not known yet can be one of the other graph's facts whose ends are not known either, if
+    there are such facts at its time, and enough of them for all that are looking for one.
+    """
+    own, other = sides[view], sides[1 - view]
+    is_open = [
+        unknown[at][side.ties.entity[side.ties.tie]] * unknown[at][side.ties.neighbour[side.ties.tie]]
+        for at, side in ((view, own), (1 - view, other))
+    ]
+    offered, sought = np.zeros(own.ties.n_facts), np.zeros(own.ties.n_facts)
+    for level in range(len(own.begin.number)):
+        size = 1 + int(max(own.begin.number[level].max(initial=0), other.begin.number[level].max(initial=0)))
+        there = own.begin.precision >= level
+        for exact, others in (
+            (own.begin.precision == level, other.begin.precision >= level),
+            (own.begin.precision > level, other.begin.precision == level),
+        ):
+            here = np.flatnonzero(exact)
+            if len(here):
+                count = np.bincount(other.begin.number[level, others], is_open[1][others], minlength=size)
+                offered[here] += count[own.begin.number[level, here]]
+        here = np.flatnonzero(own.begin.precision == level)
+        if len(here):
+            count = np.bincount(own.begin.number[level, there], is_open[0][there], minlength=size)
+            sought[here] = count[own.begin.number[level, here]]
+    share = np.where(own.begin.precision < 0, 1.0, np.minimum(1.0, offered / np.maximum(sought, 1e-9)))
+    largest = np.zeros(own.ties.n_ties)
+    np.maximum.at(largest, own.ties.tie, share)
+    return largest

@@ -1,0 +1,212 @@
+"""Ties: all facts between an entity and one neighbour, seen from the entity.
+
+Evidence is counted by tie and not by fact: two actors who met on twelve days share one acquaintance, and twelve
+coincidences between them are not twelve independent ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.graph.hashing import mixed, text_hashes
+from dualmatch.graph.model import TemporalGraph
+
+Ids = NDArray[np.int64]
+
+MOST_FACTS: Final = 4
+"""Facts of a tie that are compared; which, is decided by a hash of their dates, so both graphs keep the same ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The ties of one graph and their facts; every fact is listed twice, once from each of its ends.
+
+    Facts of an entity with itself are left out, and repeated facts count once.
+
+    Attributes
+    ----------
+    entity, neighbour: (n_ties,) int64
+        Sorted by entity, then neighbour.
+    mirror: (n_ties,) int64
+        The same tie seen from the neighbour.
+    first_tie: (n_entities + 1,) int64
+        Where the ties of each entity begin.
+    first_fact: (n_ties + 1,) int64
+        Where the facts of each tie begin.
+    tie, relation, begin, end: (n_facts,) int64
+        Of each listed fact. A relation read backwards, from tail to head, is n_relations + r.
+    side: (n_facts,) int64
+        Row of each listed fact in the graph; plus the graph's number of facts where the entity is its tail.
+    """
+
+    n_entities: int
+    n_directed: int
+    entity: Ids
+    neighbour: Ids
+    mirror: Ids
+    first_tie: Ids
+    first_fact: Ids
+    tie: Ids
+    relation: Ids
+    begin: Ids
+    end: Ids
+    side: Ids
+
+    @classmethod
+    def of(cls, graph: TemporalGraph, most_facts: int = MOST_FACTS) -> Self:
+        """The ties of a graph.
+
+        >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "wrote", "Charles", "1843")])
+        >>> ties = Ties.of(graph)
+        >>> ties.entity.tolist(), ties.neighbour.tolist(), np.diff(ties.first_fact).tolist()
+        ([0, 1], [1, 0], [2, 2])
+        """
+        columns = [
+            column.astype(np.int64) for column in (graph.head, graph.tail, graph.relation, graph.begin, graph.end)
+        ]
+        fact = _first_of_equals(columns)
+        fact = fact[columns[0][fact] != columns[1][fact]]
+        head, tail, relation, begin, end = (column[fact] for column in columns)
+        side = np.concatenate([fact, fact + graph.n_facts])
+        entity, neighbour = np.concatenate([head, tail]), np.concatenate([tail, head])
+        directed = np.concatenate([relation, relation + graph.n_relations])
+        begin, end = np.tile(begin, 2), np.tile(end, 2)
+        # Within a tie by a hash of the dates, so that both graphs keep the same dates of ties that are too long.
+        drawn = mixed(begin) ^ mixed(mixed(end).view(np.int64))
+        order = np.lexsort((_by_words(graph, fact, most_facts), end, begin, drawn, neighbour, entity))
+        entity, neighbour = entity[order], neighbour[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(entity) != 0) | (np.diff(neighbour) != 0)
+        tie = np.cumsum(new) - 1
+        start = np.flatnonzero(new)
+        kept = np.arange(len(order)) - start[tie] < most_facts if len(order) else np.zeros(0, dtype=bool)
+        entity, neighbour, tie, order = entity[new], neighbour[new], tie[kept], order[kept]
+        key = entity * graph.n_entities + neighbour
+        return cls(
+            n_entities=graph.n_entities,
+            n_directed=2 * graph.n_relations,
+            entity=entity,
+            neighbour=neighbour,
+            mirror=np.searchsorted(key, neighbour * graph.n_entities + entity),
+            first_tie=np.searchsorted(entity, np.arange(graph.n_entities + 1)),
+            first_fact=np.searchsorted(tie, np.arange(len(entity) + 1)),
+            tie=tie,
+            relation=directed[order],
+            begin=begin[order],
+            end=end[order],
+            side=side[order],
+        )
+
+    def at(self, ties: NDArray[np.bool_]) -> Self:
+        """Some of the ties, each with the same tie seen from the neighbour; rows stay those of the whole graph."""
+        facts = ties[self.tie]
+        number = np.cumsum(ties) - 1
+        entity, tie = self.entity[ties], number[self.tie[facts]]
+        return replace(
+            self,
+            entity=entity,
+            neighbour=self.neighbour[ties],
+            mirror=number[self.mirror[ties]],
+            first_tie=np.searchsorted(entity, np.arange(self.n_entities + 1)),
+            first_fact=np.searchsorted(tie, np.arange(len(entity) + 1)),
+            tie=tie,
+            relation=self.relation[facts],
+            begin=self.begin[facts],
+            end=self.end[facts],
+            side=self.side[facts],
+        )
+
+    @property
+    def n_ties(self) -> int:
+        return len(self.entity)
+
+    @property
+    def n_facts(self) -> int:
+        return len(self.tie)
+
+    def ties_of(self, entities: Ids) -> Ids:
+        """How many ties each of some entities has."""
+        return self.first_tie[entities + 1] - self.first_tie[entities]
+
+    def facts_of(self, ties: Ids) -> Ids:
+        """How many listed facts each of some ties has."""
+        return self.first_fact[ties + 1] - self.first_fact[ties]
+
+    @property
+    def first_fact_of_entity(self) -> Ids:
+        """Where the facts of each entity begin: (n_entities + 1,)."""
+        return self.first_fact[self.first_tie]
+
+    @cached_property
+    def key(self) -> Ids:
+        """A number for each tie, in their order."""
+        return self.entity * self.n_entities + self.neighbour
+
+    def find(self, entity: Ids, neighbour: Ids) -> Ids:
+        """The tie of each (entity, neighbour), -1 where there is none."""
+        return places_in(self.key, entity * self.n_entities + neighbour)
+
+
+def _by_words(graph: TemporalGraph, fact: Ids, most_facts: int) -> NDArray[np.uint64]:
+    """A number for each fact, listed from both ends, that is the same from either and depends on its words alone.
+
+    Facts of one tie and one date are told apart by it where a tie is too long; where none is, nothing is computed.
+    """
+    if not len(fact):
+        return np.zeros(0, dtype=np.uint64)
+    low, high = np.minimum(graph.head[fact], graph.tail[fact]), np.maximum(graph.head[fact], graph.tail[fact])
+    between = np.sort(low.astype(np.int64) * graph.n_entities + high)
+    if len(between) <= most_facts or not (between[most_facts:] == between[:-most_facts]).any():
+        return np.zeros(2 * len(fact), dtype=np.uint64)
+    words = mixed(text_hashes(graph.relations).view(np.int64))[graph.relation[fact]]
+    words ^= text_hashes(graph.entities)[graph.head[fact]]
+    return np.tile(words, 2)
+
+
+def _first_of_equals(columns: list[Ids]) -> Ids:
+    """Rows of a table that repeat no row above them, in the order of their values."""
+    order = np.lexsort(columns[::-1])
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
+    return order[new]
+
+
+def find_pairs(row: Ids, column: Ids, n_columns: int, wanted_row: Ids, wanted_column: Ids) -> Ids:
+    """Places of some pairs in a list sorted by row, then column; -1 where they are not in it."""
+    return places_in(row * n_columns + column, wanted_row * n_columns + wanted_column)
+
+
+def places_in(known: Ids, wanted: Ids) -> Ids:
+    """Places of some numbers in a sorted list, -1 where they are not in it.
+
+    >>> places_in(np.array([2, 5, 7]), np.array([7, 3, 2])).tolist()
+    [2, -1, 0]
+    """
+    if not len(known):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+    return np.where(known[place] == wanted, place, -1)
+
+
+def distinct(values: Ids) -> Ids:
+    """The distinct ones of some numbers, sorted; faster than `np.unique` where most of them are."""
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
+
+
+def expanded(first: Ids, count: Ids) -> tuple[Ids, Ids]:
+    """For each i, the numbers first[i] … first[i] + count[i] − 1: (which i, which number), in order.
+
+    >>> [part.tolist() for part in expanded(np.array([10, 20]), np.array([1, 2]))]
+    [[0, 1, 1], [10, 20, 21]]
+    """
+    which = np.repeat(np.arange(len(count)), count)
+    within = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    return which, first[which] + within

@@ -1,0 +1,278 @@
+"""One-to-one matching: how likely each candidate pair is where no entity may stand in two.
+
+Entities stand in at most one pair. A matching weighs as much as the product of its pairs' weights, and an entity
+without a pair weighs 1. The chance of a pair under that distribution (a monomer-dimer model) is found by belief
+propagation, exact on trees: a_ij is how free i is of all others but j, b_ij how free j is of all others but i,
+
+    a_ij = 1 / (1 + Σ_{k≠j} w_ik b_ik),  b_ij = 1 / (1 + Σ_{k≠i} w_kj a_kj),  odds of the pair = w_ij a_ij b_ij.
+
+Bayati, Gleich, Saberi and Wang, *Message-passing algorithms for sparse network alignment*, 2013; Zdeborová and Mézard,
+*The number of matchings in random graphs*, 2006. What is no candidate has a small weight of its own, the product of a
+number for its row and one for its column, so that an entity whose partner is not listed is not forced on one that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LARGEST_LOG_WEIGHT: Final = 200.0
+"""Larger weights are lowered to this, their rivals by as much: exp must stay finite."""
+_LEAST_LOG_WEIGHT: Final = -8.0  # a pair that weighs less than this cannot move its rivals
+_STEADY: Final = 1e-4  # of a log message: below this, nothing moves
+_GRID: Final = float(2**20)  # equal sums in another order must stay equal
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Pairs that may be matched, sorted by row, then column."""
+
+    row: Ids
+    column: Ids
+    shape: tuple[int, int]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def by_column(self) -> Ids:
+        """Their order by column, then row."""
+        return np.lexsort((self.row, self.column))
+
+    def at(self, numbers: Ids) -> Candidates:
+        """Some of them, in their order."""
+        part = Candidates(self.row[numbers], self.column[numbers], self.shape)
+        place = np.full(len(self), -1, dtype=np.int64)
+        place[numbers] = np.arange(len(numbers))
+        ordered = place[self.by_column]
+        part.__dict__["by_column"] = ordered[ordered >= 0]  # no need to sort them again
+        return part
+
+    @cached_property
+    def groups(self) -> tuple[Groups, Groups]:
+        """By row and by column."""
+        return Groups(self.row, None, self.shape[0]), Groups(self.column, self.by_column, self.shape[1])
+
+
+class Groups:
+    """Sums and maxima over the candidates of each row, or of each column."""
+
+    def __init__(self, number: Ids, order: Ids | None, size: int) -> None:
+        self.number, self.order, self.size = number, order, size
+        ordered = number if order is None else number[order]
+        self.filled, self.start = np.unique(ordered, return_index=True)
+
+    def largest(self, values: Floats) -> Floats:
+        """Of each group; -inf where a group is empty."""
+        found = np.full(self.size, -np.inf)
+        if len(values):
+            found[self.filled] = np.maximum.reduceat(self._ordered(values), self.start)
+        return found
+
+    def without_own(self, values: Floats) -> tuple[Floats, Floats]:
+        """For each value the sum of the others in its group, and the sums; nothing is lost beside a huge value."""
+        top = self.largest(values)
+        is_top = values == top[self.number]
+        # where several are largest, one of them counts as such and the rest as others
+        place = np.flatnonzero(is_top)
+        first = np.full(self.size, -1, dtype=np.int64)
+        first[self.number[place[::-1]]] = place[::-1]
+        is_top[:] = False
+        is_top[first[first >= 0]] = True
+        rest: Floats = np.bincount(self.number, np.where(is_top, 0.0, values), minlength=self.size).astype(np.float64)
+        total = rest + np.maximum(top, 0.0)
+        others = np.where(is_top, rest[self.number], np.maximum(total[self.number] - values, 0.0))
+        return others, total
+
+    def _ordered(self, values: Floats) -> Floats:
+        return values if self.order is None else values[self.order]
+
+
+@dataclass(frozen=True, eq=False)
+class Unmatched:
+    """Chances that an entity's partner is none of its candidates, for rows and for columns.
+
+    Attributes
+    ----------
+    alone: two float64 arrays
+        Chance of each entity to have no partner.
+    elsewhere: two float64 arrays
+        Chance of each entity to have one that is no candidate of it.
+    """
+
+    alone: tuple[Floats, Floats]
+    elsewhere: tuple[Floats, Floats]
+
+    @classmethod
+    def nobody(cls, shape: tuple[int, int]) -> Unmatched:
+        """Every entity's partner is among its candidates."""
+        none = np.zeros(shape[0]), np.zeros(shape[1])
+        return cls(none, none)
+
+    @cached_property
+    def unknown(self) -> tuple[Floats, Floats]:
+        """Either of the two."""
+        return (
+            np.clip(self.alone[0] + self.elsewhere[0], 0.0, 1.0),
+            np.clip(self.alone[1] + self.elsewhere[1], 0.0, 1.0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """What follows for each pair and each entity.
+
+    Attributes
+    ----------
+    log_odds: (n_candidates,) float64
+        Of each candidate being right.
+    alone, elsewhere: two float64 arrays each
+        As in `Unmatched`.
+    messages: (n_candidates,) float64, twice
+        To begin with next time.
+    converged: bool
+        Whether the messages had settled.
+    """
+
+    log_odds: Floats
+    alone: tuple[Floats, Floats]
+    elsewhere: tuple[Floats, Floats]
+    messages: tuple[Floats, Floats] = field(repr=False)
+    converged: bool
+
+    @property
+    def probability(self) -> Floats:
+        return chance_of(self.log_odds)
+
+    @property
+    def unmatched(self) -> Unmatched:
+        return Unmatched(self.alone, self.elsewhere)
+
+
+def match(
+    candidates: Candidates,
+    log_weight: Floats,
+    elsewhere: tuple[Floats, Floats],
+    messages: tuple[Floats, Floats] | None = None,
+    iterations: int = 30,
+) -> Marginals:
+    """Chances of all candidates.
+
+    Parameters
+    ----------
+    log_weight: (n_candidates,) float64
+        Weight of each pair against its two entities having no partner.
+    elsewhere: (n_rows,), (n_columns,) float64
+        A pair that is no candidate weighs the product of its row's and its column's number.
+    messages:
+        Those of an earlier call to begin with.
+    """
+    row, column = candidates.row, candidates.column
+    messages = messages or (np.ones(len(row)), np.ones(len(row)))
+    counts = np.flatnonzero(log_weight > _LEAST_LOG_WEIGHT)
+    part = candidates.at(counts)
+    found = _matched(part, log_weight[counts], elsewhere, (messages[0][counts], messages[1][counts]), iterations)
+    # Pairs that weigh next to nothing move nobody: they are as likely as their entities are free.
+    free_row, free_column = found.alone[0][row], found.alone[1][column]
+    free_row[counts], free_column[counts] = found.messages
+    log_odds = log_weight + np.log(free_row) + np.log(free_column)
+    log_odds[counts] = found.log_odds
+    return replace(found, log_odds=on_grid(log_odds), messages=(free_row, free_column))
+
+
+def _matched(
+    candidates: Candidates,
+    log_weight: Floats,
+    elsewhere: tuple[Floats, Floats],
+    messages: tuple[Floats, Floats],
+    iterations: int,
+) -> Marginals:
+    by_row, by_column = candidates.groups
+    row, column = candidates.row, candidates.column
+    highest = np.maximum(by_row.largest(log_weight)[row], by_column.largest(log_weight)[column])
+    lowered = log_weight - np.maximum(highest - LARGEST_LOG_WEIGHT, 0.0)
+    weight = np.exp(np.maximum(lowered, -LARGEST_LOG_WEIGHT))
+    unlisted = elsewhere[0][row] * elsewhere[1][column]
+    free_row, free_column = messages
+    alone_row, alone_column = np.ones(candidates.shape[0]), np.ones(candidates.shape[1])
+    converged = not len(row)
+    for _ in range(iterations):
+        beyond_row = _unlisted(elsewhere, unlisted, alone_column, row, column)
+        beyond_column = _unlisted(elsewhere[::-1], unlisted, alone_row, column, row)
+        others_row, sum_row = by_row.without_own(weight * free_column)
+        others_column, sum_column = by_column.without_own(weight * free_row)
+        new_row = 1.0 / (1.0 + beyond_row[row] + others_row)
+        new_column = 1.0 / (1.0 + beyond_column[column] + others_column)
+        alone_row, alone_column = 1.0 / (1.0 + beyond_row + sum_row), 1.0 / (1.0 + beyond_column + sum_column)
+        # Both sides move at once, half of the way: neither graph is treated before the other, and nothing swings.
+        new_row, new_column = np.sqrt(free_row * new_row), np.sqrt(free_column * new_column)
+        moved = max(_most_moved(free_row, new_row), _most_moved(free_column, new_column))
+        free_row, free_column = new_row, new_column
+        if moved < _STEADY:
+            converged = True
+            break
+    beyond_row = _unlisted(elsewhere, unlisted, alone_column, row, column)
+    beyond_column = _unlisted(elsewhere[::-1], unlisted, alone_row, column, row)
+    log_odds = lowered + np.log(free_row) + np.log(free_column)
+    return Marginals(
+        log_odds,
+        (alone_row, alone_column),
+        (beyond_row * alone_row, beyond_column * alone_column),
+        (free_row, free_column),
+        converged,
+    )
+
+
+def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: tuple[Floats, Floats]) -> Marginals:
+    """Chances of all candidates where columns may be taken twice: rows choose for themselves; parameters as in `match`.
+
+    A column is alone where no row chooses it.
+    """
+    by_row = candidates.groups[0]
+    row, column = candidates.row, candidates.column
+    lowered = log_weight - np.maximum(by_row.largest(log_weight)[row] - LARGEST_LOG_WEIGHT, 0.0)
+    others, total = by_row.without_own(np.exp(np.maximum(lowered, -LARGEST_LOG_WEIGHT)))
+    listed = elsewhere[0][row] * elsewhere[1][column]
+    beyond_row = _unlisted(elsewhere, listed, np.ones(candidates.shape[1]), row, column)
+    alone_row = 1.0 / (1.0 + beyond_row + total)
+    log_odds = on_grid(lowered - np.log1p(beyond_row[row] + others))
+    beyond_column = _unlisted(elsewhere[::-1], listed, alone_row, column, row)
+    nobody = np.exp(np.bincount(column, np.log1p(-chance_of(log_odds).clip(max=1 - 1e-12)), candidates.shape[1]))
+    alone_column = nobody / (1.0 + beyond_column)
+    return Marginals(
+        log_odds,
+        (alone_row, alone_column),
+        (beyond_row * alone_row, beyond_column * alone_column),
+        (np.ones(len(row)), np.ones(len(row))),
+        True,
+    )
+
+
+def _unlisted(elsewhere: tuple[Floats, Floats], listed: Floats, alone: Floats, own: Ids, other: Ids) -> Floats:
+    """Weight of all partners of each row that are no candidates of it; `alone` says how free they are."""
+    everyone = elsewhere[0] * float(np.sum(elsewhere[1] * alone))
+    mine = np.bincount(own, listed * alone[other], minlength=len(everyone))
+    return np.maximum(everyone - mine, 0.0)
+
+
+def _most_moved(before: Floats, after: Floats) -> float:
+    return float(np.abs(np.log(after / before)).max(initial=0.0))
+
+
+def chance_of(log_odds: Floats) -> Floats:
+    """The probability of some log-odds."""
+    chance: Floats = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -500.0, 500.0)))
+    return chance
+
+
+def on_grid(values: Floats) -> Floats:
+    """Values without their last bits."""
+    rounded: Floats = np.rint(values * _GRID) / _GRID
+    return rounded

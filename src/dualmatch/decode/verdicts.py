@@ -1,0 +1,150 @@
+"""Verdicts: a source entity is linked, has no match, or is undecided, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.decode.shortlist import BestCandidates, Floats, Ids
+
+NO_MATCH_FROM: Final = 0.75
+"""An entity has no match where the chance that it has no partner is at least this: three times out of four."""
+
+
+class Verdict(StrEnum):
+    """What is said of a source entity."""
+
+    LINKED = "linked"
+    UNDECIDED = "undecided"
+    NO_MATCH = "no match"
+
+
+class Reason(IntEnum):
+    """Why an entity is in no link."""
+
+    NO_FACTS = 0
+    NOTHING_SHARED = 1
+    TIED = 2
+    TOO_LITTLE = 3
+    TAKEN = 4
+    BELOW_ASKED = 5
+    TOLD = 6
+    NO_PARTNER = 7
+
+    def in_words(self, best: str, probability: float) -> str:
+        """A few words, with the best candidate where there is one."""
+        candidate = f"; best candidate {best} ({probability:.2f})" if best else ""
+        return {
+            Reason.NO_FACTS: "no facts",
+            Reason.NOTHING_SHARED: "nothing shared with any entity",
+            Reason.TIED: f"tied: {best} and others are equally likely ({probability:.2f} each)",
+            Reason.TOO_LITTLE: f"too little to tell{candidate}",
+            Reason.TAKEN: f"taken: {best} ({probability:.2f}) is linked to another",
+            Reason.BELOW_ASKED: f"less likely than asked for: {best} ({probability:.2f})",
+            Reason.TOLD: "told to have none",
+            Reason.NO_PARTNER: f"what it would share is not there{candidate}",
+        }[self]
+
+
+@dataclass(frozen=True, eq=False)
+class Unlinked:
+    """The source rows in no link.
+
+    Attributes
+    ----------
+    row: (n,) int64
+    reason: (n,) int8, see `Reason`
+    best: (n,) int64
+        The best candidate; -1 where there is none.
+    probability: (n,) float64
+        How likely the best candidate is.
+    confidence: (n,) float64
+        The chance that there is no partner, for verdict "no match"; nan for "undecided".
+    """
+
+    row: Ids
+    reason: NDArray[np.int8]
+    best: Ids
+    probability: Floats
+    confidence: Floats
+
+    @property
+    def is_no_match(self) -> NDArray[np.bool_]:
+        """Rows that have no match; the others are undecided."""
+        return ~np.isnan(self.confidence)
+
+    def verdict(self, at: int) -> Verdict:
+        return Verdict.NO_MATCH if self.is_no_match[at] else Verdict.UNDECIDED
+
+    def in_words(self, at: int, names: Sequence[str]) -> str:
+        """The reason of the `at`-th row, with the candidate's name from `names`."""
+        best = int(self.best[at])
+        return Reason(self.reason[at]).in_words(names[best] if best >= 0 else "", float(self.probability[at]))
+
+
+def unlinked(
+    candidates: BestCandidates,
+    pairs: NDArray[np.integer],
+    in_a_fact: NDArray[np.bool_],
+    n_columns: int,
+    no_partner: Floats | None = None,
+    many_to_one: bool = False,
+    enough: float = 1.0,
+    alone: NDArray[np.integer] | None = None,
+) -> Unlinked:
+    """Say of every row that stands in no pair why.
+
+    Parameters
+    ----------
+    candidates:
+        The best of every row.
+    in_a_fact: (n_rows,) bool
+        Whether anything is known of the row's entity.
+    no_partner: (n_rows,) float64
+        Chance that a row has no partner, nan where nothing is known of it; None where nothing is known of any.
+    many_to_one:
+        Whether a column may be taken several times, so that none is ever gone.
+    enough:
+        The probability above which a pair is given unless a higher one is asked for.
+    alone:
+        Rows that were told to have no partner.
+    """
+    row = np.setdiff1d(np.arange(len(in_a_fact)), pairs[:, 0])
+    taken = np.zeros(n_columns + 1, dtype=bool)  # one more: -1 is no candidate, and not taken
+    taken[pairs[:, 1]] = not many_to_one
+    told = np.isin(row, [] if alone is None else alone)
+    best = np.where(in_a_fact[row] & ~told, candidates.column[row], -1)
+    probability = np.where(best >= 0, candidates.probability[row], 0.0)
+    chance = np.full(len(row), np.nan) if no_partner is None else no_partner[row].astype(np.float64)
+    # An entity is at most as likely to have no partner as its best candidate is to be wrong.
+    chance = np.minimum(chance, 1.0 - np.where(taken[best], 0.0, probability))
+    with np.errstate(invalid="ignore"):
+        is_no_match = in_a_fact[row] & (chance >= NO_MATCH_FROM)
+    reason = np.select(
+        [
+            told,
+            ~in_a_fact[row],
+            is_no_match,
+            best < 0,
+            candidates.tied[row],
+            taken[best],
+            probability > enough,
+        ],
+        [
+            Reason.TOLD,
+            Reason.NO_FACTS,
+            Reason.NO_PARTNER,
+            Reason.NOTHING_SHARED,
+            Reason.TIED,
+            Reason.TAKEN,
+            Reason.BELOW_ASKED,
+        ],
+        Reason.TOO_LITTLE,
+    ).astype(np.int8)
+    confidence = np.where(told, 1.0, np.where(is_no_match, chance, np.nan))
+    return Unlinked(row, reason, best, probability, confidence)

@@ -1,0 +1,1 @@
+"""The methods: each takes two graphs and gives pairs with a confidence."""

@@ -1,0 +1,1 @@
+"""Method evidence: rounds of search and belief propagation, training-free."""

@@ -1,0 +1,195 @@
+"""Learning: the model that follows from what is believed, each part from pairs that are sure without it.
+
+A pair that stands only because one fact of it was found in both graphs says nothing about how often facts are found in
+both. So a tie counts only where both pairs at its ends would be believed without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.channels.evidence.agreement import RelationOdds, Side, widest_gap
+from dualmatch.channels.evidence.date_gaps import N_GAPS, DateGaps
+from dualmatch.channels.evidence.support import Support
+from dualmatch.channels.evidence.ties import Ids, Ties, expanded, find_pairs
+from dualmatch.decode.one_to_one import Candidates
+from dualmatch.graph.times import Precision
+from dualmatch.methods.evidence.model import COVERAGES
+from dualmatch.methods.evidence.state import Believed
+
+Floats = NDArray[np.float64]
+
+SURE_WITHOUT: Final = 3.0
+"""Log-odds that a pair must have without a tie for the tie to be counted."""
+_FEWEST_TIES: Final = 3  # an entity needs these to show how well it is covered
+_LEAST_FOR_COVERAGE: Final = 30
+_HALF_SEEN: Final = 0.05
+_WEIGHT: Final = 4.0  # facts of the overall share that every relation's own share begins with
+
+
+@dataclass(frozen=True, eq=False)
+class TiesInBoth:
+    """What ties between believed pairs show.
+
+    Attributes
+    ----------
+    together: csr
+        Relations of facts that agree.
+    found, tried: two (n_directed,) float64
+        Facts of each relation that were found in the other graph, and those that could have been.
+    ties, agreeing: float
+        Ties that both graphs have, and those of them with a fact that does not contradict one of the other.
+    gaps_seen: (n_precisions, N_GAPS) float64
+        How far apart the dates of the other ties are; every tie counts once.
+    """
+
+    together: sp.csr_matrix
+    found: tuple[Floats, Floats]
+    tried: tuple[Floats, Floats]
+    ties: float
+    agreeing: float
+    gaps_seen: Floats
+
+    def gaps(self, sides: tuple[Side, Side]) -> DateGaps:
+        """How often, and by how much, ties in both graphs are dated differently."""
+        differ = float(np.clip(1.0 - (self.agreeing + 0.99 * 50) / (self.ties + 50), 0.003, 0.3))
+        return DateGaps.learnt(differ, self.gaps_seen, 0.5 * (sides[0].gap_chance + sides[1].gap_chance))
+
+    def overlap(self, side: int) -> Floats:
+        """Share of the facts of each relation that the other graph has, drawn towards that of all."""
+        found, tried = self.found[side], self.tried[side]
+        overall = (found.sum() + 1.0) / (tried.sum() + 4.0)
+        shares: Floats = np.clip((found + _WEIGHT * overall) / (tried + _WEIGHT), 0.02, 0.95)
+        return shares
+
+
+def ties_in_both(
+    sides: tuple[Side, Side],
+    believed: Believed,
+    evidence_of_tie: tuple[Floats, Floats] | None,
+) -> TiesInBoth:
+    """Count facts between believed pairs that both graphs have.
+
+    Parameters
+    ----------
+    evidence_of_tie: (n_ties of source,), (n_ties of target,)
+        What each tie adds to the log-odds of the believed pair at its entity; None: all ties count.
+    """
+    source, target = sides[0].ties, sides[1].ties
+    partner = np.full(source.n_entities, -1, dtype=np.int64), np.full(target.n_entities, -1, dtype=np.int64)
+    partner[0][believed.pairs[:, 0]], partner[1][believed.pairs[:, 1]] = believed.pairs[:, 1], believed.pairs[:, 0]
+    odds = np.full(source.n_entities, -np.inf), np.full(target.n_entities, -np.inf)
+    odds[0][believed.pairs[:, 0]], odds[1][believed.pairs[:, 1]] = believed.log_odds, believed.log_odds
+    entity, neighbour = partner[0][source.entity], partner[0][source.neighbour]
+    tie = np.flatnonzero((entity >= 0) & (neighbour >= 0))
+    other = target.find(entity[tie], neighbour[tie])
+    both = other >= 0
+    f, j = _fact_pairs(source, target, tie[both], other[both])
+    level, gap = widest_gap(sides, f, j)
+    all_gaps = source.tie[f], target.tie[j], level, gap
+    f, j = f[gap < 0], j[gap < 0]
+    agreeing = np.unique(source.tie[f]), np.unique(target.tie[j])
+    # a fact that agrees with several counts once, seen from either side
+    weight = 0.5 / np.bincount(f, minlength=source.n_facts)[f] + 0.5 / np.bincount(j, minlength=target.n_facts)[j]
+    together = sp.csr_matrix(
+        (weight, (source.relation[f], target.relation[j])), shape=(source.n_directed, target.n_directed)
+    )
+    together.sum_duplicates()
+    forward, backward = RelationOdds.of(together, source, target).at(source.relation[f], target.relation[j])
+    means_same = (forward > 1.0) & (backward > 1.0)
+    found, tried, clean = [], [], []
+    for side, ties, facts in ((0, source, f[means_same]), (1, target, j[means_same])):
+        usable = (partner[side][ties.entity] >= 0) & (partner[side][ties.neighbour] >= 0)
+        if evidence_of_tie is not None:
+            own, back = evidence_of_tie[side], evidence_of_tie[side][ties.mirror]
+            usable &= odds[side][ties.entity] - np.maximum(own, 0.0) > SURE_WITHOUT
+            usable &= odds[side][ties.neighbour] - np.maximum(back, 0.0) > SURE_WITHOUT
+        counted = usable[ties.tie]
+        clean.append(usable)
+        was_found = np.zeros(ties.n_facts, dtype=bool)
+        was_found[facts] = True
+        tried.append(np.bincount(ties.relation, counted, minlength=ties.n_directed).astype(np.float64))
+        found.append(np.bincount(ties.relation, counted & was_found, minlength=ties.n_directed).astype(np.float64))
+    return TiesInBoth(
+        together,
+        (found[0], found[1]),
+        (tried[0], tried[1]),
+        float(0.5 * (clean[0][tie[both]].sum() + clean[1][other[both]].sum())),
+        float(0.5 * (clean[0][agreeing[0]].sum() + clean[1][agreeing[1]].sum())),
+        _gaps_seen(all_gaps, agreeing, (clean[0], clean[1])),
+    )
+
+
+def _gaps_seen(
+    of: tuple[Ids, Ids, NDArray[np.int8], NDArray[np.int8]],
+    agreeing: tuple[Ids, Ids],
+    clean: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+) -> Floats:
+    """How often each gap was seen at each precision, in ties that count and have no fact that agrees."""
+    tie, other, level, gap = of
+    seen = np.zeros(len(Precision) * N_GAPS)
+    for number, agree, counts in ((tie, agreeing[0], clean[0]), (other, agreeing[1], clean[1])):
+        apart = counts.copy()
+        apart[agree] = False
+        at = np.flatnonzero(apart[number])
+        weight = 0.5 / np.bincount(number[at], minlength=len(counts))[number[at]]
+        seen += np.bincount(level[at].astype(np.int64) * N_GAPS + gap[at], weight, minlength=len(seen))
+    return seen.reshape(len(Precision), N_GAPS)
+
+
+def _fact_pairs(source: Ties, target: Ties, tie: Ids, other: Ids) -> tuple[Ids, Ids]:
+    """All pairs of a fact of one tie with a fact of the other."""
+    which, f = expanded(source.first_fact[tie], source.facts_of(tie))
+    at, j = expanded(target.first_fact[other[which]], target.facts_of(other[which]))
+    return f[at], j
+
+
+def evidence_by_tie(
+    candidates: Candidates,
+    believed: Believed,
+    support: Support,
+    by_slot: tuple[Floats, Floats],
+    ties: tuple[Ties, Ties],
+) -> tuple[Floats, Floats]:
+    """What each tie adds to the log-odds of the believed pair at its entity, both views together.
+
+    A tie of the source and the tie of the target that it was found as are two views of one thing; each adds half.
+    """
+    place = find_pairs(
+        candidates.row, candidates.column, candidates.shape[1], believed.pairs[:, 0], believed.pairs[:, 1]
+    )
+    is_believed = np.zeros(len(candidates), dtype=bool)
+    is_believed[place[place >= 0]] = True
+    own = []
+    for view in (0, 1):
+        candidate, tie = support.slots[view]
+        kept = is_believed[candidate]
+        value = np.zeros(ties[view].n_ties)
+        value[tie[kept]] = np.maximum(by_slot[view][kept], 0.0)
+        own.append(value)
+    # the same tie on the other side
+    of_source, of_target = (np.zeros(ties[view].n_ties) for view in (0, 1))
+    kept = is_believed[support.candidate]
+    tie_source = support.slots[0][1][support.slot[0][kept]]
+    tie_target = support.slots[1][1][support.slot[1][kept]]
+    np.maximum.at(of_source, tie_source, own[1][tie_target])
+    np.maximum.at(of_target, tie_target, own[0][tie_source])
+    return 0.5 * (own[0] + of_source), 0.5 * (own[1] + of_target)
+
+
+def coverage_weights(
+    candidates: Candidates, probability: Floats, coverage: Floats, ties: tuple[Ties, Ties], before: Floats
+) -> Floats:
+    """How often each of `COVERAGES` holds, among pairs with enough ties to show it."""
+    enough = np.minimum(ties[0].ties_of(candidates.row), ties[1].ties_of(candidates.column)) >= _FEWEST_TIES
+    weight = np.where(enough & (probability > 0.5), probability, 0.0)
+    total = float(weight.sum())
+    if total < _LEAST_FOR_COVERAGE:
+        return before
+    weights: Floats = ((weight[:, None] * coverage).sum(axis=0) + _HALF_SEEN) / (total + _HALF_SEEN * len(COVERAGES))
+    return weights

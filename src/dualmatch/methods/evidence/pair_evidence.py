@@ -1,0 +1,180 @@
+"""What speaks for a pair: shared facts, names and the rest, in log-odds that add up to those of its confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.channels.evidence.agreement import bayes_factors
+from dualmatch.channels.evidence.support import find_support
+from dualmatch.channels.evidence.ties import Ids, expanded
+from dualmatch.decode.one_to_one import Candidates, Unmatched
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.propagation import Priors, Propagation
+from dualmatch.methods.evidence.rounds import LIVE
+from dualmatch.methods.evidence.state import RoundState
+from dualmatch.methods.evidence.trial import fewer_ties
+
+Floats = NDArray[np.float64]
+
+_DECIMALS = 9  # sums of the same numbers in another order must compare equal
+_UNLIKELY = 1e-9
+_LEAST_TOLD = 0.05  # what adds less is no reason
+
+
+@dataclass(frozen=True, eq=False)
+class PairEvidence:
+    """What speaks for and against a pair, in log-odds (natural logarithms).
+
+    Attributes
+    ----------
+    source_side, target_side: (n,) int64
+        Facts that both graphs have, the weightiest first: the fact's row, plus n_facts where the entity is its tail.
+    weight: (n,) float64
+        What each adds.
+    names: float
+        What the labels add.
+    not_found: float
+        What the facts take away that the other graph does not have.
+    prior: float
+        What was to be expected of any two entities with so many facts.
+    rivals: float
+        What other partners of the two entities take away, those that are candidates and those that are none.
+    correction: float
+        How the trial corrects log-odds.
+    """
+
+    source_side: Ids
+    target_side: Ids
+    weight: Floats
+    names: float = 0.0
+    not_found: float = 0.0
+    prior: float = 0.0
+    rivals: float = 0.0
+    correction: float = 0.0
+
+    @property
+    def log_odds(self) -> float:
+        """All of it together."""
+        return float(self.weight.sum()) + self.names + self.not_found + self.prior + self.rivals + self.correction
+
+    def first(self, n: int) -> PairEvidence:
+        """The same with the n weightiest facts only."""
+        return replace(self, source_side=self.source_side[:n], target_side=self.target_side[:n], weight=self.weight[:n])
+
+
+def pair_evidence(
+    problem: Problem, state: RoundState, confidence: Confidence, pairs: NDArray[np.integer]
+) -> list[PairEvidence]:
+    """What speaks for each of some pairs, candidates or not; a pair may be asked for once."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    candidates = Candidates(pairs[order, 0].astype(np.int64), pairs[order, 1].astype(np.int64), problem.shape)
+    model, unmatched = state.model, problem.open_partners(state.unmatched)
+    unknown = unmatched.unknown
+    support = find_support(
+        candidates,
+        state.log_odds > LIVE,
+        problem.sides,
+        model.odds,
+        model.gaps,
+        unknown,
+        state.candidates,
+        state.slots,
+    )
+    propagation = Propagation(candidates, support, problem.sides, model)
+    certain = propagation.certain(state.log_odds, state.by_slot)
+    parts: list[tuple[Ids, Ids, Ids, Floats]] = []
+    rest = np.zeros(len(candidates))
+    for view in (0, 1):
+        ratio = propagation.ratios(view, certain, unmatched)
+        gain, missed = propagation.gains(view, ratio, unknown)
+        rest += 0.5 * missed
+        parts.append(_best_ties(propagation, view, certain, unmatched, 0.5 * gain))
+    candidate, tie_source, tie_target, weight = _summed(
+        np.concatenate([part[0] for part in parts]),
+        np.concatenate([part[1] for part in parts]),
+        np.concatenate([part[2] for part in parts]),
+        np.concatenate([part[3] for part in parts]),
+    )
+    total = np.bincount(candidate, weight, minlength=len(candidates)) + rest
+    told = weight >= _LEAST_TOLD
+    candidate, tie_source, tie_target, weight = candidate[told], tie_source[told], tie_target[told], weight[told]
+    rest = total - np.bincount(candidate, weight, minlength=len(candidates))
+    f, j = _best_facts(problem, state, tie_source, tie_target)
+    side_source, side_target = problem.ties[0].side[f], problem.ties[1].side[j]
+    names = np.zeros(len(candidates))
+    if problem.names is not None and model.names is not None:
+        names = problem.names.evidence(problem.names.compare(candidates), model.names)
+    prior = Priors.of(model, problem.classes).at(candidates.row, candidates.column)
+    judged = state.log_odds_of(candidates.row, candidates.column, np.log(_UNLIKELY))
+    final = _final_log_odds(problem, confidence, candidates, judged)
+    total += names + prior
+    knows_rivals = state.has_slots  # what 0.1.0 kept tells nothing of how its chances came about
+    found: list[PairEvidence] = [PairEvidence(candidate[:0], candidate[:0], weight[:0])] * len(candidates)
+    first = np.searchsorted(candidate, np.arange(len(candidates) + 1))
+    for at, place in enumerate(order.tolist()):
+        part = slice(first[at], first[at + 1])
+        found[place] = PairEvidence(
+            side_source[part],
+            side_target[part],
+            weight[part],
+            float(names[at]),
+            float(rest[at]),
+            float(prior[at]),
+            float(judged[at] - total[at]) if knows_rivals else 0.0,
+            float(final[at] - (judged[at] if knows_rivals else total[at])),
+        )
+    return found
+
+
+def _final_log_odds(problem: Problem, confidence: Confidence, candidates: Candidates, log_odds: Floats) -> Floats:
+    """Log-odds of the confidence that each pair was given."""
+    pairs = np.stack([candidates.row, candidates.column], axis=1)
+    chance = confidence.of_pairs(log_odds, fewer_ties(problem, pairs))
+    chance[problem.is_given(candidates.row, candidates.column)] = 1.0
+    chance = chance.clip(_UNLIKELY, 1.0 - _UNLIKELY)
+    final: Floats = np.log(chance) - np.log1p(-chance)
+    return final
+
+
+def _best_ties(
+    propagation: Propagation, view: int, certain: Floats, unmatched: Unmatched, gain: Floats
+) -> tuple[Ids, Ids, Ids, Floats]:
+    """(candidate, tie of the source, tie of the target, gain) of each slot, by its best support."""
+    support = propagation.support
+    slots = support.slots
+    closed_ties = [slots[side][1][support.slot[side]].astype(np.int64) for side in (0, 1)]
+    slot = np.concatenate([support.slot[view], support.open_slot[view]])
+    ratio = np.concatenate([certain * support.worth[view], propagation.open_ratios(view, unmatched)])
+    source = np.concatenate([closed_ties[0], support.open_ties[view][0]])
+    target = np.concatenate([closed_ties[1], support.open_ties[view][1]])
+    order = np.lexsort((target, source, -ratio.round(_DECIMALS), slot))
+    best = order[np.unique(slot[order], return_index=True)[1]]
+    return slots[view][0][slot[best]].astype(np.int64), source[best], target[best], gain[slot[best]]
+
+
+def _summed(candidate: Ids, source: Ids, target: Ids, weight: Floats) -> tuple[Ids, Ids, Ids, Floats]:
+    """Equal (candidate, tie, tie) once, with what they add together; by candidate, the weightiest first."""
+    order = np.lexsort((target, source, candidate))
+    candidate, source, target, weight = candidate[order], source[order], target[order], weight[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(candidate) != 0) | (np.diff(source) != 0) | (np.diff(target) != 0)
+    total: Floats = np.bincount(np.cumsum(new) - 1, weight, minlength=int(new.sum())).astype(np.float64)
+    candidate, source, target = candidate[new], source[new], target[new]
+    order = np.lexsort((target, source, -total.round(_DECIMALS), candidate))
+    return candidate[order], source[order], target[order], total[order]
+
+
+def _best_facts(problem: Problem, state: RoundState, tie_source: Ids, tie_target: Ids) -> tuple[Ids, Ids]:
+    """The two facts of each pair of ties that agree best."""
+    source, target = problem.ties
+    which, f = expanded(source.first_fact[tie_source], source.facts_of(tie_source))
+    at, j = expanded(target.first_fact[tie_target[which]], target.facts_of(tie_target[which]))
+    pair, f = which[at], f[at]
+    forward, backward = bayes_factors(problem.sides, state.model.odds, state.model.gaps, f, j)
+    order = np.lexsort((j, f, -(forward * backward), pair))
+    best = order[np.unique(pair[order], return_index=True)[1]]
+    return f[best], j[best]

@@ -1,0 +1,151 @@
+"""The problem: two graphs, and what is given about them, as the rounds see them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.channels.evidence.agreement import Side, sides_of
+from dualmatch.channels.evidence.ties import Ids, Ties
+from dualmatch.channels.names import Names
+from dualmatch.decode.forbidding import Forbidden
+from dualmatch.decode.one_to_one import Unmatched
+from dualmatch.encode.evidence.sides import FactSides, TimeKind, fact_sides
+from dualmatch.encode.evidence.tokens import TokenBuilder
+from dualmatch.engine import Engine, InProcess
+from dualmatch.graph.hashing import text_hashes
+from dualmatch.graph.literals import LiteralPair
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.methods.evidence.model import size_class
+
+Part = Literal["relations", "cavity", "open support"]
+"""What an ablation may do without: learning which relations say the same, leaving out of what a pair is told what it
+told others, and support from neighbours whose partner is not known yet."""
+
+_FEW_SEEDS: Final = 0.2  # of the smaller graph
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Two graphs to align.
+
+    Attributes
+    ----------
+    given: (n, 2) int64
+        Seeds: pairs known beforehand.
+    forbidden:
+        Pairs that must not come out.
+    literals:
+        Labels of both graphs, where they are to be compared.
+    many_to_one:
+        Whether several sources may have one target; then a target is never closed.
+    without:
+        Parts to do without.
+    """
+
+    source: TemporalGraph
+    target: TemporalGraph
+    given: Ids
+    forbidden: Forbidden
+    engine: Engine
+    literals: LiteralPair | None = None
+    many_to_one: bool = False
+    without: frozenset[Part] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        source: TemporalGraph,
+        target: TemporalGraph,
+        seeds: NDArray[np.integer] | None = None,
+        forbidden: Forbidden | None = None,
+        engine: Engine | None = None,
+        literals: LiteralPair | None = None,
+        many_to_one: bool = False,
+        without: Collection[Part] = (),
+    ) -> Problem:
+        """Two graphs, with defaults for the rest."""
+        given = np.zeros((0, 2), dtype=np.int64) if seeds is None else seeds.astype(np.int64)
+        given = given[np.argsort(given[:, 0], kind="stable")]
+        return cls(
+            source,
+            target,
+            given,
+            Forbidden(given[:0]) if forbidden is None else forbidden,
+            InProcess() if engine is None else engine,
+            literals,
+            many_to_one,
+            frozenset(without),
+        )
+
+    def granting(self, pairs: Ids) -> Problem:
+        """The same problem with these pairs as seeds; what was computed of the graphs is shared."""
+        granted = replace(self, given=pairs)
+        for name in ("ties", "sides", "classes", "_fact_sides", "builder", "names", "keys"):
+            if name in self.__dict__:
+                granted.__dict__[name] = self.__dict__[name]
+        return granted
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.n_entities, self.target.n_entities
+
+    @cached_property
+    def ties(self) -> tuple[Ties, Ties]:
+        return Ties.of(self.source), Ties.of(self.target)
+
+    @cached_property
+    def sides(self) -> tuple[Side, Side]:
+        """What the facts of both graphs say."""
+        return sides_of(*self.ties, self.source.opaque_times or self.target.opaque_times)
+
+    @cached_property
+    def classes(self) -> tuple[Ids, Ids]:
+        """The size class of each entity."""
+        counts = [np.diff(ties.first_fact_of_entity) for ties in self.ties]
+        return size_class(counts[0]), size_class(counts[1])
+
+    @cached_property
+    def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
+        return fact_sides(self.source, self.target)
+
+    @property
+    def views(self) -> tuple[FactSides, FactSides]:
+        """The facts as tokens are made of them."""
+        return self._fact_sides[:2]
+
+    @cached_property
+    def builder(self) -> TokenBuilder:
+        return TokenBuilder(*self._fact_sides)
+
+    @cached_property
+    def names(self) -> Names | None:
+        """The labels, where both graphs have some."""
+        names = None if self.literals is None else Names(self.literals, self.shape, self.engine.threads)
+        return names if names else None
+
+    @property
+    def has_few_seeds(self) -> bool:
+        """Whether there are seeds, and so few that what they know together says little."""
+        return 0 < len(self.given) < _FEW_SEEDS * min(self.shape)
+
+    @cached_property
+    def keys(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """A number for each entity that depends on its name alone: what is drawn by it is drawn alike in any order."""
+        return text_hashes(self.source.entities), text_hashes(self.target.entities)
+
+    def is_given(self, row: Ids, column: Ids) -> NDArray[np.bool_]:
+        """Which of some pairs are seeds; a seed is the only candidate of its source."""
+        partner = np.full(self.shape[0], -1, dtype=np.int64)
+        partner[self.given[:, 0]] = self.given[:, 1]
+        given: NDArray[np.bool_] = partner[row] == column
+        return given
+
+    def open_partners(self, unmatched: Unmatched) -> Unmatched:
+        """Whose partner counts as not found yet; nobody's where that is to be done without."""
+        return Unmatched.nobody(self.shape) if "open support" in self.without else unmatched

@@ -1,0 +1,302 @@
+"""Propagation: what the support of other pairs makes of each candidate, sweep by sweep.
+
+Loopy belief propagation over candidate pairs. What a supporter tells a candidate leaves out what the candidate told the
+supporter (the cavity): two wrong pairs cannot hold each other up. (Pearl, *Probabilistic reasoning in intelligent
+systems*, 1988; Mézard and Montanari, *Information, physics, and computation*, 2009.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.channels.evidence.agreement import Side, room_elsewhere
+from dualmatch.channels.evidence.support import Support
+from dualmatch.channels.evidence.ties import Ids, Ties
+from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
+from dualmatch.methods.evidence.model import COVERAGES, Model
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int32]
+
+_LEAST_OPEN: Final = 1e-3  # by chance, so many facts have a neighbour with an unlisted partner at least
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a sweep makes of the candidates.
+
+    Attributes
+    ----------
+    value: (n_candidates,) float64
+        Log-likelihood ratio of each candidate: same against chance.
+    by_slot: two arrays
+        What each slot of the support adds to it, from source and target (the mean of both counts).
+    coverage: (n_candidates, len(COVERAGES)) float64
+        How likely each coverage is, were the candidate right.
+    nothing: (n_source,), (n_target,) float64
+        Log-likelihood ratio of each entity with one that it shares nothing with.
+    """
+
+    value: Floats
+    by_slot: tuple[Floats, Floats]
+    coverage: Floats
+    nothing: tuple[Floats, Floats]
+
+
+class Propagation:
+    """Sweeps over one list of candidates with one model."""
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        support: Support,
+        sides: tuple[Side, Side],
+        model: Model,
+        with_cavity: bool = True,
+    ) -> None:
+        self.candidates, self.support, self.sides, self.model = candidates, support, sides, model
+        self._told = 0.5 if with_cavity else 0.0
+        self.ties = sides[0].ties, sides[1].ties
+        self.tie_overlap = model.tie_overlap(self.ties[0], 0), model.tie_overlap(self.ties[1], 1)
+        self._telling = _telling_overlap(sides[0], model, 0), _telling_overlap(sides[1], model, 1)
+        self._undated = _undated(sides[0], sides[1]), _undated(sides[1], sides[0])
+        self._bases = _missed(self.ties[0], self.tie_overlap[0], None), _missed(self.ties[1], self.tie_overlap[1], None)
+
+    def evidence(
+        self,
+        log_odds: Floats,
+        by_slot: tuple[Floats, Floats],
+        unmatched: Unmatched,
+    ) -> Evidence:
+        """One sweep.
+
+        Parameters
+        ----------
+        log_odds: (n_supporters,)
+            Of each supporter, as last known; supporters are the candidates, unless the support says otherwise.
+        by_slot:
+            What each slot added to them.
+        unmatched:
+            How likely it is that an entity's partner is none of its candidates.
+        """
+        certain = self.certain(log_odds, by_slot)
+        values, slots, coverages, unknown = [], [], [], unmatched.unknown
+        for view in (0, 1):
+            ratio = self.ratios(view, certain, unmatched)
+            value, slot, coverage = self._combined(view, ratio, unknown)
+            values.append(value)
+            slots.append(slot)
+            coverages.append(coverage)
+        nothing = [
+            _log_mean(
+                self.model.coverage,
+                _missed(
+                    self.ties[side],
+                    self._telling[side],
+                    unknown[side][self.ties[side].neighbour] * room_elsewhere(self.sides, unknown, side),
+                ),
+            )
+            for side in (0, 1)
+        ]
+        return Evidence(
+            on_grid(0.5 * (values[0] + values[1])),
+            (slots[0], slots[1]),
+            0.5 * (coverages[0] + coverages[1]),
+            (nothing[0], nothing[1]),
+        )
+
+    def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:
+        """How likely each supporter is to be right, without what its candidate told it."""
+        support = self.support
+        return chance_of(log_odds[support.supporter] - self._told * told_through(support.mirror, by_slot))
+
+    def ratios(self, view: int, certain: Floats, unmatched: Unmatched) -> Floats:
+        """For each slot, how much likelier its tie is if the candidate is right, its best support counting."""
+        support = self.support
+        ratio = np.zeros(len(support.slots[view][0]))
+        np.maximum.at(ratio, support.slot[view], certain * support.worth[view])
+        np.maximum.at(ratio, support.open_slot[view], self.open_ratios(view, unmatched))
+        return ratio
+
+    def open_ratios(self, view: int, unmatched: Unmatched) -> Floats:
+        """What open support is worth: the chance that its two neighbours are one, over what chance would have.
+
+        Where nearly everybody's partner is known, that both facts have a neighbour whose partner is not is no accident.
+        """
+        elsewhere, other = unmatched.elsewhere, 1 - view
+        ties = self.support.open_ties[view]
+        both = elsewhere[0][self.ties[0].neighbour[ties[0]]] * elsewhere[1][self.ties[1].neighbour[ties[1]]]
+        by_chance = _open_share(self.ties[other], elsewhere[other])[ties[other]]
+        ratio: Floats = both * self.support.open_worth[view] / by_chance
+        return ratio
+
+    def gains(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        """What each slot adds to its candidate, and what ties that found nothing take away; both add up to its value.
+
+        A mixture over coverages is no sum; by the weights the coverages end with, it becomes one.
+        """
+        value, _, coverage = self._combined(view, ratio, unknown)
+        candidate = self.support.slots[view][0]
+        gain = np.zeros(len(candidate))
+        for at, by_slot in enumerate(self._gains(view, ratio, unknown)):
+            gain += coverage[candidate, at] * by_slot
+        return gain, value - np.bincount(candidate, gain, minlength=len(value))
+
+    def _gains(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> Iterator[Floats]:
+        """What each slot adds, at each coverage, to its candidate sharing nothing."""
+        candidate, tie = self.support.slots[view]
+        overlap = self.tie_overlap[view][tie]
+        hidden = None
+        if self._undated[view].any():
+            room = self._room(1 - view, unknown)[self._entities(1 - view)]
+            hidden = room[candidate] * self._unseen(view, unknown)[tie]
+        for coverage in COVERAGES:
+            share = coverage * overlap
+            gain = np.log1p(share * ratio / (1.0 - share))
+            yield gain if hidden is None else np.maximum(gain + hidden * np.log1p(-share), 0.0)
+
+    def _entities(self, side: int) -> Ids:
+        return (self.candidates.row, self.candidates.column)[side]
+
+    def _unseen(self, side: int, unknown: tuple[Floats, Floats]) -> Floats:
+        """Of each tie, how likely it is to be shared without anyone seeing it: undated, with an unknown neighbour."""
+        unseen: Floats = unknown[side][self.ties[side].neighbour] * self._undated[side]
+        return unseen
+
+    def _room(self, side: int, unknown: tuple[Floats, Floats]) -> Floats:
+        """Of each entity, how much room it has for facts that nobody sees: the share of such ties among its undated."""
+        ties, undated = self.ties[side], self._undated[side]
+        open_ties = np.bincount(ties.entity, self._unseen(side, unknown), minlength=ties.n_entities)
+        return open_ties / np.maximum(np.bincount(ties.entity, undated, minlength=ties.n_entities), 1.0)
+
+    def _combined(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:
+        """Log-likelihood ratio of each candidate, what each slot adds, and the weights of the coverages."""
+        candidate, tie = self.support.slots[view]
+        overlap = self.tie_overlap[view][tie]
+        entity = self._entities(view)
+        by_coverage = self._bases[view][:, entity] if len(entity) else np.zeros((len(COVERAGES), 0))
+        if self._undated[view].any():
+            hidden = _missed(self.ties[view], self.tie_overlap[view], None, self._unseen(view, unknown))
+            by_coverage -= self._room(1 - view, unknown)[self._entities(1 - view)] * hidden[:, entity]
+        for at, gain in enumerate(self._gains(view, ratio, unknown)):
+            by_coverage[at] += np.bincount(candidate, gain, minlength=len(entity))
+        with np.errstate(divide="ignore"):
+            weighted = by_coverage + np.log(self.model.coverage)[:, None]
+        top = weighted.max(axis=0, initial=-np.inf)
+        share = np.exp(weighted - top)
+        total = share.sum(axis=0)
+        return top + np.log(total), np.log1p(overlap * (ratio - 1.0)), (share / total).T
+
+
+def told_through(mirror: tuple[Places, Places], by_slot: tuple[Floats, Floats]) -> Floats:
+    """What candidates told their supporters, both views together; nothing where the mirror is -1."""
+    told = np.zeros(len(mirror[0]))
+    for view in (0, 1):
+        added = np.append(np.maximum(by_slot[view], 0.0), 0.0)
+        told += np.where(mirror[view] >= 0, added[mirror[view]], 0.0)
+    return told
+
+
+def _open_share(ties: Ties, elsewhere: Floats, weight: float = 5.0) -> Floats:
+    """How likely a fact of each tie's relations is to have a neighbour with a partner that is not listed: (n_ties,)."""
+    open_ends = elsewhere[ties.neighbour[ties.tie]]
+    overall = float(open_ends.mean()) if len(open_ends) else 0.0
+    found = np.bincount(ties.relation, open_ends, minlength=ties.n_directed)
+    share = (found + weight * overall) / (np.bincount(ties.relation, minlength=ties.n_directed) + weight)
+    by_tie = np.bincount(ties.tie, share[ties.relation], minlength=ties.n_ties)
+    return np.maximum(by_tie / np.maximum(np.diff(ties.first_fact), 1), _LEAST_OPEN)
+
+
+def _telling_overlap(side: Side, model: Model, number: int) -> Floats:
+    """How likely each tie is to be found in the other graph, as far as its absence there tells anything.
+
+    Where most facts have a date, those without one tell little: what is recorded without a date is recorded unevenly.
+    """
+    dated = (side.begin.precision >= 0) | (side.end.precision >= 0)
+    weight = np.where(dated, 1.0, 1.0 - dated.mean()) if len(dated) else np.zeros(0)
+    ties = side.ties
+    lost = weight * np.log1p(-model.overlap[number][ties.relation])
+    return -np.expm1(np.bincount(ties.tie, lost, minlength=ties.n_ties))
+
+
+def _undated(side: Side, other: Side) -> NDArray[np.bool_]:
+    """Ties none of whose facts has a date that the other graph could share."""
+    undated = np.ones(side.ties.n_ties, dtype=bool)
+    for own, there in ((side.begin, other.begin), (side.end, other.end)):
+        if (there.precision >= 0).any():
+            undated[side.ties.tie[own.precision >= 0]] = False
+    return undated
+
+
+def _missed(ties: Ties, overlap: Floats, unseen: Floats | None, weight: Floats | None = None) -> Floats:
+    """Log-likelihood ratio of sharing nothing, for each coverage and entity: (len(COVERAGES), n_entities).
+
+    A tie with a neighbour whose partner is unknown may well be shared, unseen. `weight` says how much each tie counts.
+    """
+    seen = overlap if unseen is None else overlap * (1.0 - unseen)
+    weight = np.ones(len(seen)) if weight is None else weight
+    return np.stack(
+        [
+            np.bincount(ties.entity, weight * np.log1p(-coverage * seen), minlength=ties.n_entities)
+            for coverage in COVERAGES
+        ]
+    )
+
+
+def _log_mean(weight: Floats, values: Floats) -> Floats:
+    """Logarithm of the weighted mean of exponentials, over the first axis."""
+    with np.errstate(divide="ignore"):
+        weighted = values + np.log(weight)[:, None]
+    top = weighted.max(axis=0)
+    mean: Floats = top + np.log(np.exp(weighted - top).sum(axis=0))
+    return mean
+
+
+@dataclass(frozen=True, eq=False)
+class Priors:
+    """Log-odds of pairs before any evidence.
+
+    Attributes
+    ----------
+    of_entity: (n_source,), (n_target,) float64
+        Log-odds of each entity to have a partner.
+    share: float
+        Logarithm of the chance that it is a given one.
+    """
+
+    of_entity: tuple[Floats, Floats]
+    share: float
+
+    @classmethod
+    def of(cls, model: Model, classes: tuple[Ids, Ids]) -> Self:
+        odds = [np.log1p(-model.alone[side]) - np.log(model.alone[side]) for side in (0, 1)]
+        partners = [float((1.0 - model.alone[side][classes[side]]).sum()) for side in (0, 1)]
+        return cls((odds[0][classes[0]], odds[1][classes[1]]), -float(np.log(max(min(partners), 1.0))))
+
+    def at(self, row: Ids, column: Ids) -> Floats:
+        """Of some pairs."""
+        log_odds: Floats = self.of_entity[0][row] + self.of_entity[1][column] + self.share
+        return log_odds
+
+
+def matched(
+    candidates: Candidates,
+    value: Floats,
+    nothing: tuple[Floats, Floats],
+    priors: Priors,
+    messages: tuple[Floats, Floats] | None = None,
+    iterations: int = 30,
+    many_to_one: bool = False,
+) -> Marginals:
+    """Marginals of the matching, by evidence and by how many entities have a partner at all."""
+    log_weight = value + priors.at(candidates.row, candidates.column)
+    both = [np.exp(0.5 * (nothing[side] + priors.share) + priors.of_entity[side]) for side in (0, 1)]
+    elsewhere = both[0], both[1]
+    if many_to_one:
+        return match_by_row(candidates, log_weight, elsewhere)
+    return match(candidates, log_weight, elsewhere, messages, iterations)

@@ -1,0 +1,143 @@
+"""Search: which pairs are worth a look, by the tokens that two entities share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.channels.evidence.ties import Ids, distinct, find_pairs
+from dualmatch.decode.one_to_one import Candidates
+from dualmatch.decode.sharpness import sharpness_of
+from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, sparse_sinkhorn
+from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
+from dualmatch.encode.evidence.relations import align_relations
+from dualmatch.encode.evidence.tokens import Scale
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.state import RoundState
+
+Floats = NDArray[np.float64]
+
+N_CANDIDATES: Final = 5
+"""Candidates that are searched for each entity."""
+_WORTH_A_LOOK: Final = 0.4  # of the best similarity of either entity; less never turned out right
+_LEAST_SOFT: Final = 0.1  # pairs this likely make tokens
+_LEAST_KEPT: Final = 0.01  # pairs this likely stay candidates, found again or not
+_RULED_OUT: Final = -6.0  # rivals of settled pairs with such log-odds leave
+SETTLED: Final = 8.0
+"""Log-odds of pairs whose entities are searched no more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found: similarities, what the tokens told, and how many tokens there were."""
+
+    similarity: sp.csr_matrix
+    scale: Scale
+    n_tokens: int
+
+
+def search(
+    problem: Problem,
+    knowledge: Knowledge | None,
+    among: tuple[Ids, Ids] | None = None,
+    scale: Scale | None = None,
+    n_candidates: int = N_CANDIDATES,
+) -> Found:
+    """The most similar pairs.
+
+    Parameters
+    ----------
+    among:
+        Entities to search; all where None.
+    scale:
+        Of the last search of all, where this is one of some.
+    """
+    tokens = problem.builder.build(knowledge, among, None if scale is None else scale.smoothing)
+    scored = scored_tokens(tokens, dearest=None if scale is None else scale.dearest)
+    found = find_candidates(scored, problem.shape, n_candidates, engine=problem.engine)
+    return Found(problem.forbidden.left_out_of(found), Scale(tokens.smoothing, scored.dearest), len(tokens.weights))
+
+
+def knowledge_of(problem: Problem, state: RoundState) -> Knowledge:
+    """What tokens may build on."""
+    pairs = state.believed.pairs
+    aligned = align_relations(*problem.views, pairs[:0] if "relations" in problem.without else pairs, problem.engine)
+    probability, c = state.probability, state.candidates
+    kept = probability >= _LEAST_SOFT
+    soft = SoftPairs(c.row[kept], c.column[kept], probability[kept])
+    return Knowledge(soft, aligned.source_class, aligned.target_class)
+
+
+def open_entities(problem: Problem, state: RoundState) -> tuple[Ids, Ids]:
+    """Entities in no settled pair; all targets where those may be taken twice."""
+    settled = state.believed.above(SETTLED).pairs
+    is_open = np.ones(problem.shape[0], dtype=bool), np.ones(problem.shape[1], dtype=bool)
+    is_open[0][settled[:, 0]] = False
+    is_open[1][settled[:, 1]] = problem.many_to_one
+    return np.flatnonzero(is_open[0]), np.flatnonzero(is_open[1])
+
+
+def candidates_of(problem: Problem, similarity: sp.csr_matrix, before: RoundState | None = None) -> Candidates:
+    """Candidates from what was found, from names, and from the round before; a seed has no rivals (`_beside_seeds`)."""
+    entries = similarity.tocoo()
+    row, column, value = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+    best = [np.zeros(size, dtype=value.dtype) for size in problem.shape]
+    np.maximum.at(best[0], row, value)
+    np.maximum.at(best[1], column, value)
+    kept = (value >= _WORTH_A_LOOK * best[0][row]) | (value >= _WORTH_A_LOOK * best[1][column])
+    rows, columns = [row[kept]], [column[kept]]
+    if before is not None:
+        likely = before.probability > _LEAST_KEPT
+        rows.append(before.candidates.row[likely])
+        columns.append(before.candidates.column[likely])
+    if problem.names is not None:
+        rows.append(problem.names.similar[0])
+        columns.append(problem.names.similar[1])
+    key = distinct(np.concatenate(rows) * problem.shape[1] + np.concatenate(columns))
+    row, column = key // problem.shape[1], key % problem.shape[1]
+    kept = problem.forbidden.allows(np.stack([row, column], axis=1)) & _beside_seeds(problem, row, column)
+    row, column = row[kept], column[kept]
+    if before is not None:
+        kept = ~_ruled_out(problem, before, row, column)
+        row, column = row[kept], column[kept]
+    key = distinct(np.append(row, problem.given[:, 0]) * problem.shape[1] + np.append(column, problem.given[:, 1]))
+    return Candidates(key // problem.shape[1], key % problem.shape[1], problem.shape)
+
+
+def _beside_seeds(problem: Problem, row: Ids, column: Ids) -> NDArray[np.bool_]:
+    """Pairs of entities that stand in no seed; where targets may be shared, pairs whose source stands in none."""
+    beside: NDArray[np.bool_] = ~np.isin(row, problem.given[:, 0])
+    if not problem.many_to_one:
+        beside &= ~np.isin(column, problem.given[:, 1])
+    return beside
+
+
+def _ruled_out(problem: Problem, before: RoundState, row: Ids, column: Ids) -> NDArray[np.bool_]:
+    """Rivals of settled pairs that were unlikely before, or no candidates."""
+    settled = before.believed.above(SETTLED).pairs
+    closed = np.zeros(problem.shape[0], dtype=bool), np.zeros(problem.shape[1], dtype=bool)
+    closed[0][settled[:, 0]] = True
+    closed[1][settled[:, 1]] = not problem.many_to_one
+    unlikely = before.log_odds_of(row, column, -np.inf) < _RULED_OUT
+    ruled_out: NDArray[np.bool_] = (closed[0][row] | closed[1][column]) & unlikely
+    return ruled_out
+
+
+def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candidates) -> Floats:
+    """Log-likelihood ratios before anything is known: how much of either entity's tokens go to the other."""
+    if not similarity.nnz:
+        return np.zeros(len(candidates))
+    sharpness = sharpness_of(similarity)
+    plan = sparse_sinkhorn(sp.csr_array(similarity), sharpness, UNTIL_LITTLE_MOVES, True, problem.engine)
+    listed = plan.entries.tocoo()
+    place = find_pairs(
+        listed.row.astype(np.int64), listed.col.astype(np.int64), problem.shape[1], candidates.row, candidates.column
+    )
+    share = np.where(place >= 0, listed.data[place], 0.0).clip(1e-12, 1 - 1e-9)
+    values: Floats = np.maximum(np.log(share) - np.log1p(-share) + np.log(min(problem.shape)), 0.0)
+    return values

@@ -1,0 +1,179 @@
+"""The state of the rounds: candidates, how likely each is, and the model they were judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.channels.evidence.support import Slots
+from dualmatch.channels.evidence.ties import Ids, find_pairs
+from dualmatch.decode.assign import assign
+from dualmatch.decode.one_to_one import Candidates, Unmatched, chance_of
+from dualmatch.encode.evidence.tokens import Scale
+from dualmatch.methods.evidence.model import Model
+
+Floats = NDArray[np.float64]
+
+CERTAIN = 30.0
+"""Log-odds of seeds."""
+_NO_SLOTS: Slots = (
+    (np.zeros(0, np.int32), np.zeros(0, np.int32)),
+    (np.zeros(0, np.int32), np.zeros(0, np.int32)),
+)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round did.
+
+    Attributes
+    ----------
+    whole:
+        Whether all entities were searched; else only those in no settled pair.
+    pairs:
+        Pairs more likely right than not.
+    without_partner:
+        Estimated share of source entities without a partner.
+    changed:
+        Pairs that only one of this round and the round before believed.
+    """
+
+    number: int
+    whole: bool
+    tokens: int
+    candidates: int
+    pairs: int
+    without_partner: float
+    changed: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """One-to-one pairs with their log-odds, sorted by source."""
+
+    pairs: Ids
+    log_odds: Floats
+
+    def above(self, least: float) -> Believed:
+        """Those with more than some log-odds."""
+        kept = self.log_odds > least
+        return Believed(self.pairs[kept], self.log_odds[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class RoundState:
+    """Where the rounds stand.
+
+    Attributes
+    ----------
+    log_odds: (n_candidates,) float64
+        Of each candidate being right, its rivals taken into account.
+    value: (n_candidates,) float64
+        Log-likelihood ratio of what speaks for and against it, rivals apart.
+    alone: two (n_entities,) float64
+        Chance of each entity to have no partner.
+    elsewhere: two (n_entities,) float64
+        Chance that its partner is none of its candidates.
+    slots, by_slot:
+        The ties that added to each candidate, and what (`dualmatch.channels.evidence.support.Support`).
+    scale:
+        What the tokens of all entities told, at the last search of all.
+    """
+
+    candidates: Candidates
+    log_odds: Floats
+    value: Floats
+    alone: tuple[Floats, Floats]
+    elsewhere: tuple[Floats, Floats]
+    slots: Slots
+    by_slot: tuple[Floats, Floats]
+    model: Model
+    scale: Scale | None
+
+    @classmethod
+    def of_pairs(
+        cls, row: Ids, column: Ids, log_odds: Floats, shape: tuple[int, int], model: Model, scale: Scale | None = None
+    ) -> Self:
+        """A state that knows some pairs, and nothing else: others are as likely to have a partner as to have none."""
+        order = np.lexsort((column, row))
+        candidates = Candidates(row[order], column[order], shape)
+        log_odds = log_odds[order]
+        half = []
+        for number, size in ((candidates.row, shape[0]), (candidates.column, shape[1])):
+            half.append(0.5 * np.clip(1.0 - np.bincount(number, chance_of(log_odds), minlength=size), 0.0, 1.0))
+        return cls(
+            candidates,
+            log_odds,
+            log_odds,
+            (half[0], half[1]),
+            (half[0], half[1]),
+            _NO_SLOTS,
+            (np.zeros(0), np.zeros(0)),
+            model,
+            scale,
+        )
+
+    @property
+    def probability(self) -> Floats:
+        """Of each candidate being right."""
+        return chance_of(self.log_odds)
+
+    @property
+    def unmatched(self) -> Unmatched:
+        """How likely it is that an entity's partner is none of its candidates, or that it has none."""
+        return Unmatched(self.alone, self.elsewhere)
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether it is known what supports the candidates; 0.1.0 kept nothing of that."""
+        return len(self.slots[0][0]) > 0
+
+    @cached_property
+    def pairs(self) -> Believed:
+        """One-to-one pairs, each the likeliest of what more likely ones leave over."""
+        c = self.candidates
+        low = float(self.log_odds.min(initial=0.0))
+        pairs, value = assign(sp.csr_array((self.log_odds - low + 1.0, (c.row, c.column)), shape=c.shape))
+        return Believed(pairs, value + low - 1.0)
+
+    @property
+    def believed(self) -> Believed:
+        """Pairs more likely right than not."""
+        return self.pairs.above(0.0)
+
+    def find(self, row: Ids, column: Ids) -> Ids:
+        """Which candidates some pairs are; -1 for those that are none."""
+        return find_pairs(self.candidates.row, self.candidates.column, self.candidates.shape[1], row, column)
+
+    def log_odds_of(self, row: Ids, column: Ids, absent: float) -> Floats:
+        """Log-odds of some pairs; `absent` for those that are no candidates."""
+        return np.append(self.log_odds, absent)[self.find(row, column)]
+
+    def value_of(self, row: Ids, column: Ids, absent: float) -> Floats:
+        """The same for their log-likelihood ratios."""
+        return np.append(self.value, absent)[self.find(row, column)]
+
+    def slots_for(self, candidates: Candidates, slots: Slots, n_ties: tuple[int, int]) -> tuple[Floats, Floats]:
+        """What the ties of this state added, for the slots of another list of candidates."""
+        carried = []
+        to = find_pairs(
+            candidates.row, candidates.column, candidates.shape[1], self.candidates.row, self.candidates.column
+        )
+        for view in (0, 1):
+            key = slots[view][0].astype(np.int64) * n_ties[view] + slots[view][1]
+            added = np.zeros(len(key))
+            candidate, tie = self.slots[view]
+            kept = np.flatnonzero(to[candidate] >= 0) if len(candidate) and len(key) else np.zeros(0, np.int64)
+            if len(kept):
+                wanted = to[candidate[kept]] * n_ties[view] + tie[kept]
+                place = np.searchsorted(key, wanted).clip(max=len(key) - 1)
+                hit = key[place] == wanted
+                added[place[hit]] = self.by_slot[view][kept[hit]]
+            carried.append(added)
+        return carried[0], carried[1]
