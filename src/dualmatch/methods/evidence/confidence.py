@@ -59,10 +59,14 @@ class Confidence:
         return chance_of(on_grid(self.pairs[0] + (_features(log_odds, ties) * self.pairs[1:]).sum(axis=1)))
 
     def of_alone(self, chance: Floats) -> Floats:
-        """Chance of entities in no link to have no partner; nan where too little is known."""
+        """Chance of entities in no link to have no partner; nan where too little is known.
+
+        A trial can show that entities which seem alone have a partner. It cannot show that more are alone than seem so:
+        how many of its donors lost their partner was its own choice. So it corrects downwards only.
+        """
         if self.alone is None:
             return np.full(len(chance), np.nan)
-        return chance_of(on_grid(self.alone[0] + self.alone[1] * _logit(chance)))
+        return np.minimum(on_grid(chance), chance_of(on_grid(self.alone[0] + self.alone[1] * _logit(chance))))
 
     def as_dict(self) -> dict[str, Any]:
         return {"pairs": self.pairs.tolist(), "alone": None if self.alone is None else self.alone.tolist()}

@@ -19,7 +19,6 @@ from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ids, Ties, expanded, find_pairs
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.graph.times import Precision
-from dualmatch.methods.evidence.model import COVERAGES
 from dualmatch.methods.evidence.state import Believed
 
 Floats = NDArray[np.float64]
@@ -29,6 +28,7 @@ SURE_WITHOUT: Final = 3.0
 _FEWEST_TIES: Final = 3  # an entity needs these to show how well it is covered
 _LEAST_FOR_COVERAGE: Final = 30
 _HALF_SEEN: Final = 0.05
+_EM_STEPS: Final = 30
 _WEIGHT: Final = 4.0  # facts of the overall share that every relation's own share begins with
 
 
@@ -185,11 +185,22 @@ def evidence_by_tie(
 def coverage_weights(
     candidates: Candidates, probability: Floats, coverage: Floats, ties: tuple[Ties, Ties], before: Floats
 ) -> Floats:
-    """How often each of `COVERAGES` holds, among pairs with enough ties to show it."""
+    """How often each of `COVERAGES` holds, among pairs with enough ties to show it.
+
+    Expectation–maximisation for the weights of a mixture (Dempster, Laird and Rubin, 1977); `coverage` holds how likely
+    each coverage of each candidate is by the weights before.
+    """
     enough = np.minimum(ties[0].ties_of(candidates.row), ties[1].ties_of(candidates.column)) >= _FEWEST_TIES
-    weight = np.where(enough & (probability > 0.5), probability, 0.0)
-    total = float(weight.sum())
-    if total < _LEAST_FOR_COVERAGE:
+    at = np.flatnonzero(enough & (probability > 0.5))
+    believed = probability[at]
+    if float(believed.sum()) < _LEAST_FOR_COVERAGE:
         return before
-    weights: Floats = ((weight[:, None] * coverage).sum(axis=0) + _HALF_SEEN) / (total + _HALF_SEEN * len(COVERAGES))
-    return weights
+    likelihood = coverage[at] / before
+    weights = before
+    for _ in range(_EM_STEPS):
+        share = weights * likelihood
+        share *= (believed / share.sum(axis=1))[:, None]
+        counts = share.sum(axis=0) + _HALF_SEEN
+        weights = counts / counts.sum()
+    rounded: Floats = np.round(weights, 9)
+    return rounded

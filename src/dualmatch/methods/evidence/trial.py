@@ -3,8 +3,9 @@
 How often is a pair of log-odds 2 right? The run cannot know of the pairs it doubts; but it can make poor pairs out of
 rich ones. Some settled pairs are *donors*: they lose ties, on both sides the same ones, until they are as poor as
 entities usually are; some lose their partner altogether; then the rounds look for the donors' partners once more, by
-the model as it was learnt. What they make of donors tells what their log-odds are worth, and how often an entity that
-finds no partner has none. Donors and ties are drawn by a hash of names, the same in any order of the input.
+the model as it was learnt, and close as the run itself will. What they make of donors tells what their log-odds are
+worth, and how often an entity that finds no partner has none. Donors and ties are drawn by a hash of names, the same
+in any order of the input.
 
 This is the only null model there is. (Hold-out by thinning; the idea of made-up entities that must not match is that
 of target–decoy searches, Elias and Gygi, 2007.)
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from dualmatch.channels.evidence.ties import Ids
 from dualmatch.graph.hashing import mixed
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.methods.evidence.closing import closed
 from dualmatch.methods.evidence.model import size_class
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import trial_round
@@ -84,6 +86,7 @@ def _one_trial(problem: Problem, state: RoundState, number: int) -> Trial:
     now = _without_donors(state, thin)
     for _ in range(_ROUNDS):
         now = trial_round(thin.problem, now)
+    now = closed(thin.problem, now, now.believed.pairs)
     touched = thin.is_donor[0][now.pairs.pairs[:, 0]] | thin.is_donor[1][now.pairs.pairs[:, 1]]
     pairs, log_odds = now.pairs.pairs[touched], now.pairs.log_odds[touched]
     partner = np.full(problem.shape[0], -1, dtype=np.int64)
