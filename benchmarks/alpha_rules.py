@@ -8,13 +8,13 @@ Regret: H@1 (open) at the best α less H@1 at the α the rule chooses.
 import numpy as np
 
 from dualmatch import Config
-from dualmatch.decode.decoder import decode
-from dualmatch.decode.matching import Distance, matching_problem
+from dualmatch.channels.relational import relational_similarity
+from dualmatch.channels.temporal import temporal_similarity
+from dualmatch.decode.gm_decoder import decode
+from dualmatch.decode.graph_matching import Distance, matching_problem
+from dualmatch.decode.pseudo_seeds import mutual_best
+from dualmatch.decode.similarity import hold
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
-from dualmatch.encode.relational import relational_similarity
-from dualmatch.encode.seeds import mutual_best
-from dualmatch.encode.temporal import temporal_similarity
-from dualmatch.similarity import hold
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 LIMIT = 2**31

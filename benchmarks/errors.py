@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dualmatch.alignment import MORE_LIKELY_THAN_NOT
 from dualmatch.causes import CAUSES, cause_of
-from dualmatch.io.folder import read_folder
+from dualmatch.methods.alignment import MORE_LIKELY_THAN_NOT
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.result import align_by_evidence
+from dualmatch.readers.benchmark_folder import read_folder
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dualmatch.cost import expected_bytes
-from dualmatch.io.folder import read_folder
+from dualmatch.methods.resources import expected_bytes
+from dualmatch.readers.benchmark_folder import read_folder
 from dualmatch.simulate import World, simulate
 from dualmatch.simulate.folder import write_folder
 

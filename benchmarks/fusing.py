@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from dualmatch.align import with_settled
-from dualmatch.alignment import SoftPlan
-from dualmatch.cli.process import prepare_process
+from dualmatch.channels.relational import relational_similarity
+from dualmatch.channels.temporal import temporal_similarity
 from dualmatch.config import Config
-from dualmatch.decode.fusing import FUSED_WEIGHTS, fuse
-from dualmatch.decode.matching import matching_problem, top_1
+from dualmatch.decode.fusion import FUSED_WEIGHTS, fuse
+from dualmatch.decode.graph_matching import matching_problem, top_1
 from dualmatch.decode.sharpness import sharpness_of
-from dualmatch.encode.relational import relational_similarity
-from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.evaluate import ranking
-from dualmatch.io.folder import read_folder
+from dualmatch.methods.align import with_settled
+from dualmatch.methods.alignment import SoftPlan
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.result import align_by_evidence
+from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.readers.benchmark_folder import read_folder
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -21,7 +21,7 @@ from dualmatch.simulate.folder import write_folder
 MEASURE = """
 import sys, time
 start = time.perf_counter()
-from dualmatch.io.folder import read_folder
+from dualmatch.readers.benchmark_folder import read_folder
 read_folder(sys.argv[1])
 print(time.perf_counter() - start)
 """

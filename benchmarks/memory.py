@@ -9,9 +9,9 @@ the program and the graphs taken off. One run a process: a peak does not go down
 import sys
 
 from dualmatch import Config, align
-from dualmatch.cost import least_bytes
 from dualmatch.errors import DualMatchError
 from dualmatch.memory import parse_bytes, peak_mb
+from dualmatch.methods.resources import least_bytes
 from dualmatch.simulate import scale_world, simulate
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dualmatch.align import align
-from dualmatch.alignment import Alignment
-from dualmatch.decode.forbidding import NO_PARTNER
 from dualmatch.evaluate import ranking
+from dualmatch.explain.basis import grounds_of
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.grounds import grounds_of
-from dualmatch.io.folder import read_folder
+from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.methods.align import align
+from dualmatch.methods.alignment import Alignment
+from dualmatch.readers.benchmark_folder import read_folder
 from dualmatch.review.queue import queue_of
 
 Arm = list[tuple[list[int], Alignment]]

@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from dualmatch import BenchmarkFolder, Config, read_folder
-from dualmatch.cli.process import prepare_process
-from dualmatch.decode.decoder import Decoded, decode
-from dualmatch.decode.matching import matching_problem
+from dualmatch.channels.relational import relational_similarity
+from dualmatch.channels.temporal import temporal_similarity
+from dualmatch.decode.gm_decoder import Decoded, decode
+from dualmatch.decode.graph_matching import matching_problem
+from dualmatch.decode.pseudo_seeds import mutual_best
+from dualmatch.decode.similarity import Similarity, hold
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
-from dualmatch.encode.relational import relational_similarity
-from dualmatch.encode.seeds import mutual_best
-from dualmatch.encode.temporal import temporal_similarity
 from dualmatch.evaluate import common_pairs, paper_ranking
-from dualmatch.similarity import Similarity, hold
+from dualmatch.methods.torch_tuning import prepare_process
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 LIMIT = 4 * 2**30

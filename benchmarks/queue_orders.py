@@ -12,12 +12,12 @@ import argparse
 
 import numpy as np
 
-from dualmatch.align import align
-from dualmatch.alignment import Alignment
-from dualmatch.decode.forbidding import NO_PARTNER
 from dualmatch.evaluate import ranking
+from dualmatch.explain.basis import Grounds, grounds_of
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.grounds import Grounds, grounds_of
+from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.methods.align import align
+from dualmatch.methods.alignment import Alignment
 from dualmatch.review.queue import queue_of
 from dualmatch.simulate import SimulatedPair, World, simulate
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from dualmatch import read_graph
-from dualmatch.benchmark import unit_seconds
+from dualmatch.research.benchmark import unit_seconds
 
 PLACE = "http://example.org/"
 

@@ -20,16 +20,16 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.config import Config
-from dualmatch.grounds import Grounds
-from dualmatch.io.decisions import DecisionLog
-from dualmatch.io.intake import ReadOptions
-from dualmatch.io.sides import Recipe
-from dualmatch.io.why import ExplainedRun
+from dualmatch.explain.basis import Grounds
+from dualmatch.links.decisions import DecisionLog
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.model import Model
 from dualmatch.methods.evidence.state import RoundState
+from dualmatch.readers.options import ReadOptions
 from dualmatch.review.serve import Place, Serving
 from dualmatch.review.session import Filter, Session
+from dualmatch.runs.companion import ExplainedRun
+from dualmatch.runs.input_spec import Recipe
 from dualmatch.simulate import SimulatedPair, scale_world, simulate
 
 

@@ -24,15 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from dualmatch.align import align
-from dualmatch.alignment import Alignment
-from dualmatch.benchmark import benchmark, unit_seconds
 from dualmatch.config import Config
 from dualmatch.evaluate import evaluate
 from dualmatch.graph.literals import Literals
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.io.folder import read_folder
 from dualmatch.memory import peak_mb
+from dualmatch.methods.align import align
+from dualmatch.methods.alignment import Alignment
+from dualmatch.readers.benchmark_folder import read_folder
+from dualmatch.research.benchmark import benchmark, unit_seconds
 from dualmatch.simulate import World, simulate, uniform_world
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

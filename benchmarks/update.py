@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from dualmatch.benchmark import unit_seconds
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import format_date
-from dualmatch.io.folder import read_folder
+from dualmatch.readers.benchmark_folder import read_folder
+from dualmatch.research.benchmark import unit_seconds
 
 COLUMNS = ("head", "relation", "tail", "begin", "end")
 

@@ -17,8 +17,7 @@ import dualmatch
 from dualmatch.cli import console
 from dualmatch.cli.main import main
 from dualmatch.config import Config
-from dualmatch.io.links import read_no_matches
-from dualmatch.io.run_file import read_run_file
+from dualmatch.runs.options_file import links_file, read_run_file
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDE = (DOCS / "own-data.md").read_text()
@@ -48,7 +47,7 @@ def test_the_guide_from_inspect_to_sssom(sample: Path, capfd: pytest.CaptureFixt
         shown = capfd.readouterr()
         if expected:
             assert doctest.OutputChecker().check_output(expected, shown.err + shown.out, ELLIPSIS), shown
-    without = len(read_no_matches(sample / "links.tsv"))
+    without = len(links_file(sample / "links.tsv").no_matches)
     assert (sample / "links.sssom.tsv").read_text().count("sssom:NoTermFound") == without
     assert (sample / "merged.csv").exists()
 

@@ -12,7 +12,8 @@ import pytest
 from dualmatch import explain, read_grounds
 from dualmatch.cli.main import main
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.io.links import read_links, read_no_matches, read_unmatched
+from dualmatch.links.read import read_links
+from dualmatch.runs.options_file import links_file
 from reviewing import Client, served
 
 GOLDEN = Path(__file__).parent / "golden" / "0.1.0"
@@ -41,8 +42,8 @@ def test_links_are_evaluated_as_then(golden: Path, name: str, capsys: pytest.Cap
 @pytest.mark.parametrize("name", LINKS)
 def test_who_was_in_no_link_is_undecided_now(golden: Path, name: str) -> None:
     unlinked = [row["source"] for row in rows_of(golden / "links.tsv") if not row["target"]]
-    assert read_unmatched(golden / name) == unlinked
-    assert read_no_matches(golden / name) == []
+    assert links_file(golden / name).unlinked == unlinked
+    assert links_file(golden / name).no_matches == []
 
 
 @pytest.mark.parametrize("name", LINKS)
@@ -81,7 +82,7 @@ def test_links_are_reported(golden: Path, name: str) -> None:
     main([*call, "--gold", str(golden / "gold.tsv")])
     text = page.read_text()
     links = golden / name / "links.tsv" if name.endswith(".run") else golden / name
-    linked, undecided = len(read_links(links)[0]), len(read_unmatched(links))
+    linked, undecided = len(read_links(links)[0]), len(links_file(links).unlinked)
     tiles = f"<li><b>{linked}</b> linked</li><li><b>{undecided}</b> undecided</li><li><b>0</b> no match</li>"
     assert tiles in text
     assert "Made by dualmatch 0.1.0" in text

@@ -13,9 +13,9 @@ import pytest
 from dualmatch import Config, InputError, TemporalGraph, align, read_graph
 from dualmatch.cli.main import main
 from dualmatch.config import Method
-from dualmatch.cost import check_memory, estimate, least_bytes
 from dualmatch.graph.times import parse_date
 from dualmatch.inspection import inspect_graph, time_overlap
+from dualmatch.methods.resources import check_memory, estimate, least_bytes
 from dualmatch.simulate import World, simulate
 
 FACTS = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dualmatch import Alignment, BenchmarkFolder, align, evaluate, read_folder
-from dualmatch.encode.temporal import temporal_features
+from dualmatch.channels.temporal import temporal_features
 from dualmatch.evaluate import Evaluation
 from dualmatch.graph.matrices import propagation_matrices, shared_intervals, time_adjacency, time_counts
 

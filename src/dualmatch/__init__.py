@@ -1,21 +1,20 @@
 """dualmatch: find which entities of two temporal knowledge graphs are the same real-world thing."""
 
-from dualmatch.align import align
-from dualmatch.alignment import Alignment
 from dualmatch.config import Config
 from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExtraError, OutputError
 from dualmatch.evaluate import evaluate
-from dualmatch.explain import explain
-from dualmatch.explanation import Explanation
+from dualmatch.explain.explanation import Explanation
 from dualmatch.graph.literals import Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inspection import inspect_graph
-from dualmatch.io.export import write_alignment
-from dualmatch.io.folder import BenchmarkFolder, read_folder
-from dualmatch.io.naming import Naming
-from dualmatch.io.read import read_graph
-from dualmatch.io.why import read_grounds
+from dualmatch.links.naming import Naming
+from dualmatch.links.write import write_alignment
 from dualmatch.merge import merge
+from dualmatch.methods.align import align
+from dualmatch.methods.alignment import Alignment
+from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
+from dualmatch.readers.read import read_graph
+from dualmatch.runs.companion import explain, read_grounds
 from dualmatch.version import __version__
 
 __all__ = [

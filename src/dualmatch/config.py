@@ -15,12 +15,13 @@ from pydantic import (
     model_validator,
 )
 
-from dualmatch.decode.decoder import PAPER_ALPHAS
 from dualmatch.errors import ConfigError
 from dualmatch.memory import checked_limit, default_limit, parse_bytes
 
 Method = Literal["temporal", "dualmatch", "evidence", "fused"]
 DEFAULT_METHOD: Method = "evidence"
+PAPER_ALPHAS = tuple(k / 4 for k in range(9))
+"""R_α of the paper: 0, 0.25, … 2."""
 TRAINED: frozenset[Method] = frozenset({"dualmatch", "fused"})
 """Methods that train, so need the extra [gnn]."""
 EXPLAINED: frozenset[Method] = frozenset({"evidence", "fused"})

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.alignment import Alignment, Pairs, SoftPlan
-from dualmatch.inputs import KnownPairs, check_pairs
+from dualmatch.graph.pairs import Pairs
+from dualmatch.methods.alignment import Alignment, SoftPlan
+from dualmatch.methods.validation import KnownPairs, check_pairs
 
 CALIBRATION_BINS = 10
 EDGES_OF_ALL = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)

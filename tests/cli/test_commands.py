@@ -17,7 +17,8 @@ from conftest import SMALL, refused
 from dualmatch import benchmark, demo
 from dualmatch.cli import console
 from dualmatch.cli.main import main
-from dualmatch.io.links import read_links, read_no_matches
+from dualmatch.links.read import read_links
+from dualmatch.runs.options_file import links_file
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def test_align_then_evaluate(small_world: Path, tmp_path: Path, capsys: pytest.C
     links = tmp_path / "links.tsv"
     out, err = run(capsys, "align", small_world, "-o", links)
     pairs, _ = read_links(links)
-    without = len(read_no_matches(links))
+    without = len(links_file(links).no_matches)
     assert out.startswith(
         f"{len(pairs)} links written to {links}\n"
         f"of 60 source entities {60 - len(pairs) - without} are undecided, {without} have no match\n"

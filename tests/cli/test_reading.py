@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dualmatch.cli.main import main
-from dualmatch.io.links import read_links
+from dualmatch.links.read import read_links
 
 LEFT = "subject,predicate,object,year\nAda,met,Charles,1833\nCharles,wrote,Book,1864\n"
 RIGHT = "von\twas\tnach\twann\nQ9\tP50\tQ8\t01.05.1864\nQ7\tP2\tQ9\t02.04.1833\n"

@@ -16,9 +16,9 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
-from dualmatch.io import manifest as manifests
-from dualmatch.io import run_folder
-from dualmatch.io.manifest import MANIFEST, Manifest
+from dualmatch.runs import folder as run_folder
+from dualmatch.runs import manifest as manifests
+from dualmatch.runs.manifest import MANIFEST, Manifest
 from dualmatch.simulate import World, simulate, write_folder
 
 # Imports once and forks a process for each life of the run. Each dies by SIGKILL: right after the next stage has come
@@ -26,7 +26,7 @@ from dualmatch.simulate import World, simulate, write_folder
 LIVES = """
 import os, random, signal, sys, time
 from dualmatch.cli.main import main
-from dualmatch.io import run_folder
+from dualmatch.runs import folder as run_folder
 
 how, lives, run, *call = sys.argv[1:]
 write, moments = run_folder.write_manifest, random.Random(7)

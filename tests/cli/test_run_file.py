@@ -14,7 +14,7 @@ from conftest import refused
 from dualmatch.cli.align import align_command
 from dualmatch.cli.main import main
 from dualmatch.config import Config
-from dualmatch.io.run_file import read_run_file
+from dualmatch.runs.options_file import read_run_file
 
 SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
 COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
@@ -121,8 +121,8 @@ def test_no_option_is_forgotten() -> None:
     """Whoever adds an option to `align` must let the run file hold it, or say here that the call does."""
     from dataclasses import fields
 
-    from dualmatch.io.intake import ReadOptions
-    from dualmatch.io.run_file import CallOptions
+    from dualmatch.readers.options import ReadOptions
+    from dualmatch.runs.options_file import CallOptions
 
     held = {*Config.model_fields, *(each.name for kind in (CallOptions, ReadOptions) for each in fields(kind))}
     called = {"formats": "format", "prefixes": "prefix", "time_formats": "time_format", "use_labels": "literals"}

@@ -13,9 +13,9 @@ import pytest
 from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.graph.times import format_date
-from dualmatch.io.manifest import MANIFEST
-from dualmatch.io.why import companion_of
 from dualmatch.review.serve import open_session
+from dualmatch.runs.companion import companion_of
+from dualmatch.runs.manifest import MANIFEST
 from dualmatch.simulate import World, simulate
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
-from dualmatch.io.links import read_links
+from dualmatch.links.read import read_links
 
 Run = Callable[..., str]
 

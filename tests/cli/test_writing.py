@@ -13,7 +13,8 @@ import pytest
 from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.errors import ConfigError
-from dualmatch.io.links import read_links
+from dualmatch.links.read import read_links
+from dualmatch.runs.options_file import links_file
 
 COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
 SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
@@ -204,7 +205,7 @@ def test_links_of_a_version_with_other_options_are_read(here: Path) -> None:
     align_sample("-q", "-o", "links.txt", "--output-format", "sssom")
     run_file = here / "links.txt.config.toml"
     run_file.write_text("of_tomorrow = 1\n" + run_file.read_text())
-    assert read_links(here / "links.txt")[0]
+    assert links_file(here / "links.txt").links[0]
     run_file.write_text('source_prefix = "wd"\n')
     with pytest.raises(ConfigError, match=r"links\.txt\.config\.toml: prefix wd: its IRI is missing"):
-        read_links(here / "links.txt")
+        _ = links_file(here / "links.txt").links

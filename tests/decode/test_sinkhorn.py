@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dualmatch.decode import sinkhorn as module
+from dualmatch.decode.similarity import HeldSimilarity
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
-from dualmatch.similarity import HeldSimilarity
 
 LIMIT = 2**30
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 9))

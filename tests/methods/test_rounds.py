@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dualmatch import TemporalGraph
-from dualmatch.decode.forbidding import Forbidden
+from dualmatch.decode.forbidden import Forbidden
 from dualmatch.engine import InProcess
 from dualmatch.graph.literals import Literals
 from dualmatch.graph.times import UNKNOWN

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from html_check import Page
 
 from conftest import refused
 from dualmatch import TemporalGraph, align
@@ -18,9 +17,10 @@ from dualmatch.cli.main import main
 from dualmatch.config import Config
 from dualmatch.decode.verdicts import Reason
 from dualmatch.graph.profile import profile_of
-from dualmatch.io.record import Cost, RunRecord, read_record, record_of, write_record
 from dualmatch.report.findings import Findings, gather
 from dualmatch.report.page import report_page
+from dualmatch.runs.record import Cost, RunRecord, read_record, record_of, write_record
+from html_check import Page
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",
@@ -182,7 +182,7 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
     confidence = alignment.confidence
     record = RunRecord.of(alignment, Cost(("dualmatch", "align", HOSTILE[0]), {"total": 1.0}, 10.0))
     write_record(record, record_of(tmp_path / "links.tsv"))
-    from dualmatch.grounds import grounds_of
+    from dualmatch.explain.basis import grounds_of
 
     links = [(s, t) for s, t, _ in alignment.links()]
     found = Findings(

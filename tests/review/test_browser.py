@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from dualmatch.cli.main import main
-from dualmatch.io.links import read_links
+from dualmatch.links.read import read_links
 from dualmatch.review.pair import candidates_of
 from dualmatch.review.serve import Serving
 from dualmatch.review.session import Session

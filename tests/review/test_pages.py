@@ -16,8 +16,8 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
-from dualmatch.io.decisions import DecisionLog, Verdict, read_decisions
-from dualmatch.io.links import read_links
+from dualmatch.links.decisions import DecisionLog, Verdict, read_decisions
+from dualmatch.links.read import read_links
 from dualmatch.review.serve import Serving
 from dualmatch.review.session import Session
 from reviewing import DOUBTFUL, Client, served

@@ -12,19 +12,19 @@ from scipy import sparse as sp
 from conftest import lives
 from dualmatch import TemporalGraph, align
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.grounds import Grounds, grounds_of
-from dualmatch.io.decisions import DecisionLog
-from dualmatch.io.decisions import Verdict as Decision
-from dualmatch.io.why import read_run
+from dualmatch.explain.basis import Grounds, grounds_of
+from dualmatch.links.decisions import DecisionLog
+from dualmatch.links.decisions import Verdict as Decision
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.model import Model
 from dualmatch.methods.evidence.state import RoundState
 from dualmatch.review.again import decided, free_name
-from dualmatch.review.changes import changes_between
+from dualmatch.review.changed_links import changes_between
 from dualmatch.review.pair import MOST_FACTS, candidates_of, pair_view
 from dualmatch.review.queue import VERDICTS, queue_of
 from dualmatch.review.session import Filter, Session
 from dualmatch.review.timeline import timeline
+from dualmatch.runs.companion import read_run
 
 
 def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float], **more: object) -> Grounds:

@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from dualmatch.align import align
-from dualmatch.alignment import Alignment
 from dualmatch.cli import console
 from dualmatch.cli.engine import EngineOptions, engine_options
 from dualmatch.cli.json_output import JsonOutput
+from dualmatch.cli.naming_options import naming_options
 from dualmatch.cli.options import (
     called_with,
     force_option,
@@ -21,27 +20,28 @@ from dualmatch.cli.options import (
     model_options,
     talk_options,
 )
-from dualmatch.cli.process import prepare_process
-from dualmatch.cli.reading import Asked, graphs_argument, reading_options, side_options
-from dualmatch.cli.running import inputs_of, links_path, run_folder
+from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.run_options import inputs_of, links_path, run_folder
 from dualmatch.cli.tables import percent
-from dualmatch.cli.writing import naming_options
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.errors import InputError
-from dualmatch.explain import reasons as reasons_of
-from dualmatch.grounds import no_evidence
-from dualmatch.inputs import check_deciding, check_labels
-from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
-from dualmatch.io.export import LINK_FORMATS
-from dualmatch.io.manifest import Terms
-from dualmatch.io.opening import check_there
-from dualmatch.io.outputs import Outputs
-from dualmatch.io.record import Cost
-from dualmatch.io.relations import no_relations
-from dualmatch.io.run_file import RunFile, read_run_file
-from dualmatch.io.run_inputs import run_hashes
-from dualmatch.io.why import input_hashes
+from dualmatch.explain.basis import no_evidence
+from dualmatch.explain.explain import reasons as reasons_of
+from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs
+from dualmatch.files.compressed import check_there
+from dualmatch.links.relation_table import no_relations
+from dualmatch.links.write import LINK_FORMATS
 from dualmatch.memory import peak_mb
+from dualmatch.methods.align import align
+from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.methods.validation import check_deciding, check_labels
+from dualmatch.runs.companion import input_hashes
+from dualmatch.runs.inputs import run_hashes
+from dualmatch.runs.manifest import Terms
+from dualmatch.runs.options_file import RunFile, read_run_file
+from dualmatch.runs.outputs import Outputs
+from dualmatch.runs.record import Cost
 
 _PATH = click.Path(path_type=Path)
 

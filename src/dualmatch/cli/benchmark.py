@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from dualmatch.benchmark import Setting, benchmark
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, talk_options
-from dualmatch.cli.process import prepare_process
 from dualmatch.cli.tables import cost_line, links_table, ranking_table, verdicts_table
 from dualmatch.config import Config
+from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.research.benchmark import Setting, benchmark
 
 
 @click.command("benchmark")

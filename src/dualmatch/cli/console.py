@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from dualmatch.stages import Progress as ProgressCallback
+from dualmatch.progress import Progress as ProgressCallback
 
 # No emoji: rich would print "triples_1:100: …" with a picture in the place of the line number.
 out = Console(highlight=False, emoji=False)

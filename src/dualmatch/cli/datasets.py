@@ -11,9 +11,9 @@ from rich.table import Table
 
 from dualmatch.cli import console
 from dualmatch.cli.options import talk_options
-from dualmatch.datasets.fetch import FileProgress, fetch
-from dualmatch.datasets.registry import COMMIT, DATASETS, TERMS, cache_folder, dataset_called, origin
 from dualmatch.errors import InputError
+from dualmatch.research.datasets.fetch import FileProgress, fetch
+from dualmatch.research.datasets.registry import COMMIT, DATASETS, TERMS, cache_folder, dataset_called, origin
 
 
 @click.group("datasets")

@@ -9,7 +9,7 @@ import click
 from dualmatch.cli import console
 from dualmatch.cli.options import out_option, talk_options
 from dualmatch.cli.tables import cost_line, links_table, ranking_table
-from dualmatch.demo import run_demo
+from dualmatch.research.demo import run_demo
 
 
 @click.command("demo")

@@ -12,9 +12,9 @@ from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.cli.tables import links_table
 from dualmatch.evaluate import link_quality
-from dualmatch.io.finished_run import links_of
-from dualmatch.io.gold import read_gold
-from dualmatch.io.links import read_links, read_no_matches, read_unmatched
+from dualmatch.links.gold import read_gold
+from dualmatch.runs.finished import links_of
+from dualmatch.runs.options_file import links_file
 
 
 @click.command("evaluate")
@@ -48,9 +48,10 @@ def evaluate_command(
     """
     json_output = JsonOutput.asked_for(json_path, force)
     alignment = links_of(alignment)
-    links, confidence = read_links(alignment)
-    true, no_matches = read_gold(gold, links, folder), read_no_matches(alignment)
-    undecided = set(read_unmatched(alignment)).difference(no_matches)
+    file = links_file(alignment)
+    links, confidence = file.links
+    true, no_matches = read_gold(gold, links, folder), file.no_matches
+    undecided = set(file.unlinked).difference(no_matches)
     quality = link_quality(links, confidence, true, no_matches, undecided)
     json_output.write(asdict(quality))
     if not quiet and not json_output.to_stdout:

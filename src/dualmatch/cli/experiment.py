@@ -11,17 +11,17 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import out_option, talk_options
-from dualmatch.cli.process import prepare_process
 from dualmatch.config import TRAINED, Config, Method
-from dualmatch.datasets.registry import fetched, fetched_folders
 from dualmatch.errors import InputError
-from dualmatch.experiments.cells import Cells
-from dualmatch.experiments.plots import check_matplotlib
-from dualmatch.experiments.registry import EXPERIMENTS
-from dualmatch.experiments.report import check_folder, how_made
-from dualmatch.experiments.results import collect
-from dualmatch.experiments.study import METHODS, QUICK, Study
-from dualmatch.experiments.subject import Subject, open_subjects
+from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.research.datasets.registry import fetched, fetched_folders
+from dualmatch.research.experiments.cells import Cells
+from dualmatch.research.experiments.plots import check_matplotlib
+from dualmatch.research.experiments.registry import EXPERIMENTS
+from dualmatch.research.experiments.report import check_folder, how_made
+from dualmatch.research.experiments.results import collect
+from dualmatch.research.experiments.study import METHODS, QUICK, Study
+from dualmatch.research.experiments.subject import Subject, open_subjects
 
 RESULTS = "results"
 

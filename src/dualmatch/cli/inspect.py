@@ -15,16 +15,16 @@ from rich.table import Table
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option, talk_options
-from dualmatch.cli.reading import Asked, reading_options, said_of, side_options
+from dualmatch.cli.reader_options import Asked, reading_options, said_of, side_options
 from dualmatch.cli.tables import percent
 from dualmatch.config import Config, Method
-from dualmatch.cost import Estimate, estimate, quick_unit_seconds
 from dualmatch.errors import InputError
+from dualmatch.files.atomic import check_outputs
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.inspection import GraphInspection, TimeOverlap, inspect_graph, time_overlap
-from dualmatch.io.atomic import check_outputs
-from dualmatch.io.read import Reading, read
-from dualmatch.io.sides import Recipe
+from dualmatch.methods.resources import Estimate, estimate, quick_unit_seconds
+from dualmatch.readers.read import Reading, read
+from dualmatch.runs.input_spec import Recipe
 
 
 @click.command("inspect")

@@ -11,7 +11,7 @@ from typing import Any, Self
 import click
 
 from dualmatch.errors import InputError
-from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs, write_text
+from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, write_text
 
 
 @dataclass(frozen=True)

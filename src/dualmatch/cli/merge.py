@@ -9,15 +9,15 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
+from dualmatch.cli.naming_options import naming_options
 from dualmatch.cli.options import force_option, json_option, out_option, talk_options
-from dualmatch.cli.reading import Asked, graphs_argument, reading_options, said_of, side_options
-from dualmatch.cli.writing import naming_options
-from dualmatch.io.atomic import STANDARD_OUTPUT, check_outputs
-from dualmatch.io.links import read_links
-from dualmatch.io.opening import check_there
-from dualmatch.io.run_file import call_options_of
-from dualmatch.io.tables_out import TABLE_EXTENSIONS, check_table, format_by_name, write_table
+from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, said_of, side_options
+from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs
+from dualmatch.files.compressed import check_there
+from dualmatch.files.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
+from dualmatch.links.read import read_links
 from dualmatch.merge import merge
+from dualmatch.runs.options_file import call_options_of
 
 
 @click.command("merge")
@@ -83,7 +83,8 @@ def merge_command(
     json_output = JsonOutput.asked_for(json_path, force, (*inputs, *outputs))
     check_there([links_path])
     sides = asked.read(recipe)
-    pairs, confidence = read_links(links_path, call_options_of(links_path).over(naming).naming)
+    call = call_options_of(links_path).over(naming)
+    pairs, confidence = read_links(links_path, call.naming, call.output_format)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
     merged = merge(sides.source, sides.target, sure, keep)
     tables = [(merged.facts, output), *([] if entities is None else [(merged.entities, entities)])]

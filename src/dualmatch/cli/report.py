@@ -8,13 +8,13 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import force_option, out_option, talk_options
-from dualmatch.io.atomic import check_outputs, write_text
-from dualmatch.io.finished_run import links_of
-from dualmatch.io.record import record_of
-from dualmatch.io.run_file import run_file_of
-from dualmatch.io.why import companion_of
+from dualmatch.files.atomic import check_outputs, write_text
 from dualmatch.report.findings import gather
 from dualmatch.report.page import report_page
+from dualmatch.runs.companion import companion_of
+from dualmatch.runs.finished import links_of
+from dualmatch.runs.options_file import run_file_of
+from dualmatch.runs.record import record_of
 
 _PATH = click.Path(path_type=Path)
 

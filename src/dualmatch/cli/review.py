@@ -10,8 +10,8 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import talk_options
-from dualmatch.io.finished_run import links_of
 from dualmatch.review.serve import LOOPBACK, Place, Serving, open_session
+from dualmatch.runs.finished import links_of
 
 logger = logging.getLogger(__name__)
 _PATH = click.Path(path_type=Path)

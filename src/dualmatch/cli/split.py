@@ -9,11 +9,11 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.options import force_option, out_option, talk_options
-from dualmatch.cli.reading import Asked, reading_options
+from dualmatch.cli.reader_options import Asked, reading_options
 from dualmatch.cli.tables import percent
-from dualmatch.io.atomic import check_outputs
-from dualmatch.io.read import read
-from dualmatch.split import split_graph, write_split
+from dualmatch.files.atomic import check_outputs
+from dualmatch.readers.read import read
+from dualmatch.research.split import split_graph, write_split
 
 _SHARE = click.FloatRange(0, 1)
 

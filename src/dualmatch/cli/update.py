@@ -9,35 +9,35 @@ from typing import Any
 
 import click
 
-from dualmatch.alignment import Alignment
-from dualmatch.changes import LinkChange, changes_since
 from dualmatch.cli import console
 from dualmatch.cli.engine import EngineOptions, engine_options
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import called_with, force_option, json_option, talk_options
-from dualmatch.cli.reading import Asked, reading_options, said_of
+from dualmatch.cli.reader_options import Asked, reading_options, said_of
 from dualmatch.errors import InputError
-from dualmatch.explain import reasons as reasons_of
-from dualmatch.graph.growing import Grown, grown
+from dualmatch.explain.explain import reasons as reasons_of
+from dualmatch.explain.link_changes import LinkChange, changes_since
+from dualmatch.files.atomic import check_outputs, replacing_together
+from dualmatch.files.compressed import STANDARD_INPUT
+from dualmatch.files.fingerprint import sha256_of
+from dualmatch.files.tables import write_table
+from dualmatch.graph.growth import Grown, grown
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.io.atomic import check_outputs, replacing_together
-from dualmatch.io.changes import CHANGES, change_table
-from dualmatch.io.export import check_names
-from dualmatch.io.fingerprint import sha256_of
-from dualmatch.io.finished_run import finished_run
-from dualmatch.io.manifest import Terms
-from dualmatch.io.opening import STANDARD_INPUT
-from dualmatch.io.rdf import files_named_in
-from dualmatch.io.read import Reading, read
-from dualmatch.io.record import Cost
-from dualmatch.io.rejections import Rejections
-from dualmatch.io.run_folder import RunFolder
-from dualmatch.io.run_inputs import RunInputs
-from dualmatch.io.sides import Recipe, Sides
-from dualmatch.io.tables_out import write_table
-from dualmatch.io.why import input_hashes
+from dualmatch.links.write import check_names
 from dualmatch.memory import peak_mb
-from dualmatch.update import update
+from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.update import update
+from dualmatch.readers.rdf.document import files_named_in
+from dualmatch.readers.read import Reading, read
+from dualmatch.readers.rejected_lines import Rejections
+from dualmatch.runs.changes_file import CHANGES, change_table
+from dualmatch.runs.companion import input_hashes
+from dualmatch.runs.finished import finished_run
+from dualmatch.runs.folder import RunFolder
+from dualmatch.runs.input_spec import Recipe, Sides
+from dualmatch.runs.inputs import RunInputs
+from dualmatch.runs.manifest import Terms
+from dualmatch.runs.record import Cost
 
 _PATH = click.Path(path_type=Path)
 

@@ -13,7 +13,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.similarity import Dense, RestrictedSimilarity, Rows, Similarity, block_bytes, row_blocks
+from dualmatch.decode.similarity import Dense, RestrictedSimilarity, Rows, Similarity, block_bytes, row_blocks
 
 EPSILON: Final = 1e-6
 # Small enough for both products with a block to find it in the processor's cache.

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dualmatch.decode.similarity import Rows
 from dualmatch.decode.sinkhorn import Best, Vector
 from dualmatch.engine import Engine, InProcess
-from dualmatch.similarity import Rows
 
 UNTIL_LITTLE_MOVES: Final = 20
 """Iterations for candidates of evidence: entities that share a weak one take longer to part than ten steps."""

@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 
+from dualmatch.charts.markup import Html, el, joined, name_of, visible
+from dualmatch.charts.tables import table
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.explain import explain
-from dualmatch.explanation import Candidate, Explanation
-from dualmatch.grounds import Grounds
+from dualmatch.explain.basis import Grounds
+from dualmatch.explain.explain import explain_entity
+from dualmatch.explain.explanation import Candidate, Explanation
 from dualmatch.report.findings import Findings
-from dualmatch.report.markup import Html, el, joined, name_of, visible
-from dualmatch.report.tables import table
 
 _EACH: Final = 3
 _FACTS: Final = 5
@@ -39,7 +39,7 @@ def examples(findings: Findings) -> Html:
     for title, chosen in kinds.items():
         if chosen:
             parts.append(el("h3", title))
-            parts += [_article(explain(findings.grounds, name)) for name in dict.fromkeys(chosen)]
+            parts += [_article(explain_entity(findings.grounds, name)) for name in dict.fromkeys(chosen)]
     return joined(*parts) if parts else el("p", "There is no link to show.")
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.evaluate import LinkQuality, link_quality
+from dualmatch.explain.basis import Grounds
 from dualmatch.graph.profile import GraphProfile, profile_of
-from dualmatch.grounds import Grounds
-from dualmatch.io.gold import read_gold
-from dualmatch.io.links import method_of, read_links, read_no_matches, read_seeds, read_unmatched
-from dualmatch.io.record import RunRecord, read_record
-from dualmatch.io.run_file import run_file_of
-from dualmatch.io.why import companion_of, read_grounds
+from dualmatch.links.gold import read_gold
+from dualmatch.links.read import LinksFile
+from dualmatch.runs.companion import companion_of, read_grounds
+from dualmatch.runs.options_file import links_file, run_file_of
+from dualmatch.runs.record import RunRecord, read_record
 
 Link = tuple[str, str]
 
@@ -99,17 +99,17 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
     InputError
         Where a file is missing or is not what it should be.
     """
-    links, confidence = read_links(path)
-    seeds = read_seeds(path)
+    file = links_file(path)
+    (links, confidence), seeds = file.links, file.seeds
     grounds = read_grounds(path, folder) if companion_of(path).exists() else None
     run_file = run_file_of(path)
     return Findings(
         path.name,
-        method_of(path),
+        file.method,
         links,
         confidence,
         np.array([source in seeds for source, _ in links], dtype=bool),
-        *_unlinked(path, grounds),
+        *_unlinked(file, grounds),
         read_record(path),
         grounds,
         run_file.read_text(encoding="utf-8", errors="replace") if run_file.is_file() else None,
@@ -117,12 +117,12 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
     )
 
 
-def _unlinked(path: Path, grounds: Grounds | None) -> tuple[list[str], list[str]]:
+def _unlinked(file: LinksFile, grounds: Grounds | None) -> tuple[list[str], list[str]]:
     """Source entities in no link, and those of them without a match.
 
     By what the links rest on where that is kept: not every format of links has a row for who is undecided.
     """
     if grounds is None:
-        return read_unmatched(path), read_no_matches(path)
+        return file.unlinked, file.no_matches
     none, names = grounds.unlinked, grounds.source.entities
     return [names[row] for row in none.row.tolist()], [names[row] for row in none.row[none.is_no_match].tolist()]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from dualmatch.charts.markup import Html, el, joined, visible
+from dualmatch.charts.tables import percent
 from dualmatch.config import EXPLAINED
-from dualmatch.report.against_gold import against_gold
-from dualmatch.report.came_out import came_out
 from dualmatch.report.examples import examples
 from dualmatch.report.findings import Findings
-from dualmatch.report.how_it_went import convergence, cost, relations
-from dualmatch.report.markup import Html, el, joined, visible
-from dualmatch.report.tables import percent
-from dualmatch.report.went_in import went_in
+from dualmatch.report.gold_section import against_gold
+from dualmatch.report.input_section import went_in
+from dualmatch.report.result_section import came_out
+from dualmatch.report.run_section import convergence, cost, relations
 from dualmatch.version import __version__
 
 

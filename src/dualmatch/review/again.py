@@ -10,20 +10,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from dualmatch.align import align
 from dualmatch.errors import DualMatchError, OutputError
-from dualmatch.grounds import Grounds, grounds_of
-from dualmatch.io.atomic import write_text
-from dualmatch.io.export import LINK_EXTENSIONS
-from dualmatch.io.outputs import Outputs
-from dualmatch.io.record import Cost, record_of
-from dualmatch.io.run_file import CallOptions, call_options_of, run_file_of
-from dualmatch.io.standing import Standings
-from dualmatch.io.why import ExplainedRun, companion_of
+from dualmatch.explain.basis import Grounds, grounds_of
+from dualmatch.files.atomic import write_text
+from dualmatch.links.decision_state import Standings
+from dualmatch.links.write import LINK_EXTENSIONS
 from dualmatch.memory import peak_mb
-from dualmatch.review.changes import Change, changes_between
+from dualmatch.methods.align import align
+from dualmatch.review.changed_links import Change, changes_between
 from dualmatch.review.export import pairs_tsv
 from dualmatch.review.session import Session
+from dualmatch.runs.companion import ExplainedRun, companion_of
+from dualmatch.runs.options_file import CallOptions, call_options_of, run_file_of
+from dualmatch.runs.outputs import Outputs
+from dualmatch.runs.record import Cost, record_of
 
 logger = logging.getLogger(__name__)
 State = Literal["idle", "running", "done", "failed"]

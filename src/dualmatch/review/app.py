@@ -14,8 +14,8 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from dualmatch.errors import DualMatchError
-from dualmatch.io.decisions import ConflictError, Verdict
-from dualmatch.io.naming import Naming
+from dualmatch.links.decisions import ConflictError, Verdict
+from dualmatch.links.naming import Naming
 from dualmatch.review.again import Again
 from dualmatch.review.export import EXPORTS
 from dualmatch.review.pages import Pages

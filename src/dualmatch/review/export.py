@@ -10,9 +10,9 @@ from typing import Final
 import polars as pl
 
 from dualmatch.errors import OutputError
-from dualmatch.io.decisions import DecisionLog
-from dualmatch.io.naming import Naming
-from dualmatch.io.sssom import write_sssom
+from dualmatch.links.decisions import DecisionLog
+from dualmatch.links.naming import Naming
+from dualmatch.links.sssom import write_sssom
 
 _BREAKS: Final = frozenset("\t\n\r")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from dualmatch.charts.markup import Html, el, name_of, visible
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.io.standing import Standing
-from dualmatch.report.markup import Html, el, name_of, visible
+from dualmatch.links.decision_state import Standing
 from dualmatch.review.again import Again
 from dualmatch.review.export import EXPORTS
 from dualmatch.review.pair import candidates_of

@@ -10,12 +10,12 @@ import numpy as np
 
 from dualmatch.channels.evidence.ties import Ids
 from dualmatch.decode.shortlist import ordered
-from dualmatch.explanation import Balance, Fact, SharedFact
+from dualmatch.explain.basis import Grounds
+from dualmatch.explain.describe import balance_of, fact_of, shared_in_words, sides_of_entity
+from dualmatch.explain.explanation import Balance, Fact, SharedFact
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, encode_date
-from dualmatch.grounds import Grounds
 from dualmatch.methods.evidence.pair_evidence import PairEvidence
-from dualmatch.wording import balance_of, fact_of, shared_in_words, sides_of_entity
 
 _YEAR, _MONTH = encode_date(1), encode_date(0, 1)
 MOST_FACTS: Final = 30

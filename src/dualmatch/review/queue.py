@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.decode.verdicts import Verdict
+from dualmatch.explain.basis import Grounds
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.grounds import Grounds
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

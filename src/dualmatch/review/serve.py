@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dualmatch.errors import InputError, MissingExtraError
-from dualmatch.io.decisions import DecisionLog
-from dualmatch.io.run_file import call_options_of
-from dualmatch.io.why import read_run
+from dualmatch.links.decisions import DecisionLog
 from dualmatch.review.again import Again, free_name
 from dualmatch.review.safety import Guard
 from dualmatch.review.session import Session
+from dualmatch.runs.companion import read_run
+from dualmatch.runs.options_file import call_options_of
 
 logger = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.grounds import Grounds
-from dualmatch.io.decisions import DecisionLog
-from dualmatch.io.standing import Standings, Status
-from dualmatch.io.why import ExplainedRun
+from dualmatch.explain.basis import Grounds
+from dualmatch.links.decision_state import Standings, Status
+from dualmatch.links.decisions import DecisionLog
 from dualmatch.review.pair import PairView, bare_view, pair_view
 from dualmatch.review.queue import VERDICTS, queue_of
+from dualmatch.runs.companion import ExplainedRun
 
 Rows = NDArray[np.int64]
 STATUSES: Final[tuple[Status, ...]] = ("open", "accepted", "rejected", "no match", "skipped")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dualmatch.report.markup import Html, el, joined, visible
-from dualmatch.report.svg import Axis
+from dualmatch.charts.markup import Html, el, joined, visible
+from dualmatch.charts.svg import Axis
 from dualmatch.review.pair import PairView, ShownFact
 
 _WIDTH, _LABEL, _RIGHT = 720, 190, 12

@@ -1,4 +1,4 @@
-"""A simulated pair as a benchmark folder (`dualmatch.io.folder_out`), with two files more.
+"""A simulated pair as a benchmark folder (`dualmatch.simulate.folder_out`), with two files more.
 
 ==============  ======================================================================
 ``rel_pairs``   true relation pairs, and 1 where the target's runs the other way
@@ -14,8 +14,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from dualmatch.io.atomic import sync
-from dualmatch.io.folder_out import BENCHMARK_FILES, replacing_folder, write_benchmark_files, write_table
+from dualmatch.files.atomic import sync
+from dualmatch.simulate.folder_out import BENCHMARK_FILES, replacing_folder, write_benchmark_files, write_table
 from dualmatch.simulate.pair import SimulatedPair
 from dualmatch.version import __version__
 
@@ -25,7 +25,7 @@ FILES: Final = (*BENCHMARK_FILES, "rel_pairs", "world.json")
 
 
 def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) -> Path:
-    """Write the pair as a benchmark folder that `dualmatch.io.folder.read_folder` reads back to equal graphs.
+    """Write the pair as a benchmark folder that `dualmatch.read_folder` reads back to equal graphs.
 
     The folder is written beside its place, synced, then renamed: an interrupted write leaves nothing behind.
 

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.pairs import Pairs
 from dualmatch.simulate.history import draw_history
 from dualmatch.simulate.observer import draw_calendar, observe_dates, shuffled_rows, view
 from dualmatch.simulate.vocabulary import draw_vocabularies
 from dualmatch.simulate.world import World
 
 logger = logging.getLogger(__name__)
-
-Pairs = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

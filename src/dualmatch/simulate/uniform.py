@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.simulate.pair import Pairs
+from dualmatch.graph.pairs import Pairs
 
 _RELATIONS: Final = 6
 _FACTS_AN_ENTITY: Final = 4

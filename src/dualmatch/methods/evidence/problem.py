@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import Side, sides_of
+from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
 from dualmatch.channels.evidence.ties import Ids, Ties
+from dualmatch.channels.evidence.tokens import TokenBuilder
 from dualmatch.channels.names import Names
-from dualmatch.decode.forbidding import Forbidden
+from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.one_to_one import Unmatched
-from dualmatch.encode.evidence.sides import FactSides, TimeKind, fact_sides
-from dualmatch.encode.evidence.tokens import TokenBuilder
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.hashing import text_hashes
 from dualmatch.graph.literals import LiteralPair

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.channels.evidence.context import with_context
+from dualmatch.channels.evidence.relations import RelationAlignment, align_relations
 from dualmatch.channels.evidence.ties import Ids
-from dualmatch.decode.assign import assign
+from dualmatch.decode.assignment import assign
 from dualmatch.decode.one_to_one import Candidates, match
+from dualmatch.decode.similarity import Rows
 from dualmatch.decode.sinkhorn import Best, Vector
 from dualmatch.decode.sparse_sinkhorn import ranks_in_rows, row_best
-from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
-from dualmatch.encode.evidence.context import with_context
-from dualmatch.encode.evidence.relations import RelationAlignment, align_relations
 from dualmatch.methods.evidence.closing import closed
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.problem import Problem
@@ -28,7 +29,6 @@ from dualmatch.methods.evidence.rounds import Keeper as RoundKeeper
 from dualmatch.methods.evidence.search import knowledge_of, open_entities
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.evidence.trial import fewer_ties, run_trial
-from dualmatch.similarity import Rows
 
 Floats = NDArray[np.float64]
 

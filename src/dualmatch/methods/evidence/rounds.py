@@ -19,9 +19,9 @@ from scipy import sparse as sp
 from dualmatch.channels.evidence.agreement import RelationOdds
 from dualmatch.channels.evidence.support import Slots, Support, find_support
 from dualmatch.channels.evidence.ties import Ids
+from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.channels.names import Comparison
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of
-from dualmatch.encode.evidence.tokens import Scale
 from dualmatch.methods.evidence.learning import coverage_weights, evidence_by_tie, ties_in_both
 from dualmatch.methods.evidence.model import Model, share_alone
 from dualmatch.methods.evidence.problem import Problem

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.channels.evidence.knowledge import Knowledge, SoftPairs
+from dualmatch.channels.evidence.relations import align_relations
 from dualmatch.channels.evidence.ties import Ids, distinct, find_pairs
+from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.decode.sharpness import sharpness_of
 from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, sparse_sinkhorn
-from dualmatch.encode.evidence.candidates import find_candidates, scored_tokens
-from dualmatch.encode.evidence.knowledge import Knowledge, SoftPairs
-from dualmatch.encode.evidence.relations import align_relations
-from dualmatch.encode.evidence.tokens import Scale
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.state import RoundState
 

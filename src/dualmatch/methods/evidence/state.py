@@ -12,9 +12,9 @@ from scipy import sparse as sp
 
 from dualmatch.channels.evidence.support import Slots
 from dualmatch.channels.evidence.ties import Ids, find_pairs
-from dualmatch.decode.assign import assign
+from dualmatch.channels.evidence.tokens import Scale
+from dualmatch.decode.assignment import assign
 from dualmatch.decode.one_to_one import Candidates, Unmatched, chance_of
-from dualmatch.encode.evidence.tokens import Scale
 from dualmatch.methods.evidence.model import Model
 
 Floats = NDArray[np.float64]

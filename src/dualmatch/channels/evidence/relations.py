@@ -1,0 +1,152 @@
+"""Relation alignment: which directed relations of the two graphs say the same, read off aligned entities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from dualmatch.channels.evidence.fact_views import FactSides, Ids
+from dualmatch.engine import Engine, InProcess
+
+Floats = NDArray[np.float64]
+
+# Smoothing of the cosine: relations seen on a handful of pairs prove nothing yet.
+_PSEUDO_COUNT = 5.0
+_LEAST_COSINE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class RelationAlignment:
+    """Similarity of directed relations, and the classes it implies.
+
+    Attributes
+    ----------
+    similarity: (n_source_directed, n_target_directed) csr float64
+        Smoothed cosine of co-occurrence on aligned entity pairs. Column or row n_relations + r is r read backwards.
+    source_class, target_class: (n_directed,) int64
+        Relations of one class are taken to say the same. A class holds relations linked through best partners.
+    support: csr of the pattern of `similarity`
+        How many aligned entity pairs both relations connect.
+    """
+
+    similarity: sp.csr_matrix
+    source_class: Ids
+    target_class: Ids
+    support: sp.csr_matrix
+
+    def links(self) -> tuple[Ids, Ids, Floats, Ids]:
+        """The links behind the classes: source and target relation (directed), score, support.
+
+        A link and its mirror image, both relations read backwards, are one: the source relation is read forwards.
+        """
+        entries = self.similarity.tocoo()
+        kept = _are_links(entries) & (entries.row < self.similarity.shape[0] // 2)
+        row, column = entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64)
+        # scipy gives a matrix and no numbers for no places at all
+        support = np.asarray(self.support[row, column], dtype=np.int64).ravel() if len(row) else row
+        return row, column, entries.data[kept], support
+
+
+def align_relations(
+    source: FactSides, target: FactSides, pairs: Ids, engine: Engine | None = None
+) -> RelationAlignment:
+    """Cosine of each pair of directed relations over the entity pairs they connect.
+
+    Parameters
+    ----------
+    pairs: (n, 2) int64
+        Aligned entities, each entity at most once.
+    engine:
+        Where blocks of pairs are counted.
+    """
+    engine = InProcess() if engine is None else engine
+    n_source, n_target = source.n_directed, target.n_directed
+    with engine.placed(*_edges(source, pairs[:, 0]), *_edges(target, pairs[:, 1])) as edges:
+        spans = engine.spans(len(pairs))
+        counts = engine.map(_counted, [(*edges, *span, len(pairs), n_source, n_target) for span in spans])
+    counted = sum((each.together for each in counts[1:]), start=counts[0].together)
+    counted.sort_indices()
+    together = counted.tocoo()
+    count_left, count_right = (np.sum([each[side] for each in counts], axis=0) for side in (1, 2))
+    cosine = together.data / (np.sqrt(count_left[together.row] * count_right[together.col]) + _PSEUDO_COUNT)
+    similarity = sp.csr_matrix((cosine, (together.row, together.col)), shape=(n_source, n_target))
+    return RelationAlignment(similarity, *_classes(similarity), support=together.tocsr())
+
+
+class _Counts(NamedTuple):
+    """Whole numbers, so that blocks may be added in any order: edges with both relations, and with either."""
+
+    together: sp.csr_matrix
+    left: Floats
+    right: Floats
+
+
+def _counted(
+    edge_source: Ids,
+    relation_source: Ids,
+    edge_target: Ids,
+    relation_target: Ids,
+    first: int,
+    last: int,
+    n_pairs: int,
+    n_source: int,
+    n_target: int,
+) -> _Counts:
+    """Counts over the edges that begin at some of the pairs; edges are sorted."""
+    low, high = first * n_pairs, last * n_pairs
+    parts = []
+    for edge, relation in ((edge_source, relation_source), (edge_target, relation_target)):
+        span = slice(*np.searchsorted(edge, (low, high)))
+        parts.append((edge[span], relation[span]))
+    edges, number = np.unique(np.concatenate([edge for edge, _ in parts]), return_inverse=True)
+    cut = len(parts[0][0])
+    left = _incidence(number[:cut], parts[0][1], len(edges), n_source)
+    right = _incidence(number[cut:], parts[1][1], len(edges), n_target)
+    sums = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (left, right))
+    return _Counts(sp.csr_matrix(left.T @ right), *sums)
+
+
+def _edges(sides: FactSides, members: Ids) -> tuple[Ids, Ids]:
+    """Sides whose two entities are both aligned, sorted: (number of the ordered pair of pairs, directed relation)."""
+    number = np.full(sides.n_entities, -1, dtype=np.int64)
+    number[members] = np.arange(len(members))
+    first, second = number[sides.entity], number[sides.other]
+    both = (first >= 0) & (second >= 0)
+    edge = first[both] * len(members) + second[both]
+    order = np.argsort(edge, kind="stable")
+    return edge[order], sides.relation[both][order]
+
+
+def _incidence(edge: Ids, relation: Ids, n_edges: int, n_relations: int) -> sp.csr_matrix:
+    matrix = sp.csr_matrix((np.ones(len(edge)), (edge, relation)), shape=(n_edges, n_relations))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1.0
+    return matrix
+
+
+def _classes(similarity: sp.csr_matrix) -> tuple[Ids, Ids]:
+    """Components of the graph that links each relation, of either side, to its best partner."""
+    n_source, n_target = similarity.shape
+    entries = similarity.tocoo()
+    linked = _are_links(entries)
+    links = sp.coo_matrix(
+        (np.ones(int(linked.sum())), (entries.row[linked], n_source + entries.col[linked])),
+        shape=(n_source + n_target, n_source + n_target),
+    )
+    component = connected_components(links, directed=False)[1].astype(np.int64)
+    return component[:n_source], component[n_source:]
+
+
+def _are_links(entries: sp.coo_matrix) -> NDArray[np.bool_]:
+    """Which entries are the best of their row or of their column, and high enough to mean something."""
+    best_row, best_column = np.zeros(entries.shape[0]), np.zeros(entries.shape[1])
+    np.maximum.at(best_row, entries.row, entries.data)
+    np.maximum.at(best_column, entries.col, entries.data)
+    best = (entries.data >= best_row[entries.row]) | (entries.data >= best_column[entries.col])
+    linked: NDArray[np.bool_] = best & (entries.data > _LEAST_COSINE)
+    return linked

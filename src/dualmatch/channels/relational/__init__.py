@@ -1,0 +1,136 @@
+"""Relational-Encoder: the triple-aspect GNN of the paper and its training; the only place that imports torch.
+
+torch is imported when a training starts, never before: everything else of dualmatch works without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.channels.relational.checkpoint import CheckpointStore
+from dualmatch.config import Config, Reflection
+from dualmatch.decode.similarity import FactorSimilarity
+from dualmatch.errors import InputError, MissingExtraError
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.pairs import Pairs
+
+if TYPE_CHECKING:
+    from dualmatch.channels.relational.train import TrainingConfig
+
+ALIKE_VOCABULARIES: Final = 0.5
+
+
+def check_training(config: Config) -> None:
+    """Say at once what would stop a training later: torch is missing, or the device is not there."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"method {config.method} needs torch, which is not installed; install it: pip install 'dualmatch[gnn]'"
+        ) from None
+    try:
+        torch.empty(0, device=config.device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"option device: {config.device!r} is not to be had here ({str(error).splitlines()[0]}); use cpu"
+        ) from None
+
+
+def relational_similarity(
+    source: TemporalGraph,
+    target: TemporalGraph,
+    seeds: Pairs,
+    config: Config,
+    *,
+    pseudo: bool,
+    progress: Callable[[int, int, str], None] | None = None,
+    checkpoint: CheckpointStore | None = None,
+) -> FactorSimilarity:
+    """S^r: train the encoder on seed pairs, then compare all entities by cosine.
+
+    Parameters
+    ----------
+    pseudo:
+        Whether the seeds were found rather than given; it decides the number of epochs.
+    progress:
+        Called with (steps done, steps in all, the loss in words).
+
+    """
+    check_training(config)
+    from dualmatch.channels.relational.train import relational_embeddings
+
+    h_source, h_target = relational_embeddings(
+        source,
+        target,
+        seeds,
+        _training(source, target, config),
+        pseudo=pseudo,
+        seed=config.seed,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+    return FactorSimilarity(h_source, h_target)
+
+
+def carried_over_similarity(
+    before: tuple[TemporalGraph, TemporalGraph],
+    whole: tuple[TemporalGraph, TemporalGraph],
+    rows: tuple[NDArray[np.integer], NDArray[np.integer]],
+    seeds: Pairs,
+    config: Config,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> FactorSimilarity:
+    """S^r of graphs that have grown since the encoder was trained: what is new starts from random vectors.
+
+    Parameters
+    ----------
+    before, whole:
+        Both graphs then and now; they list the same relations.
+    rows:
+        For each entity of the graphs then, its row now.
+    seeds:
+        Pairs of rows then.
+    """
+    check_training(config)
+    from dualmatch.channels.relational.transfer import carried_over_embeddings
+
+    training = _training(*before, config)
+    h_source, h_target = carried_over_embeddings(before, whole, rows, seeds, training, config.seed, progress)
+    return FactorSimilarity(h_source, h_target)
+
+
+def _training(source: TemporalGraph, target: TemporalGraph, config: Config) -> TrainingConfig:
+    from dualmatch.channels.relational.layers import EncoderShape
+    from dualmatch.channels.relational.loss import LossShape
+    from dualmatch.channels.relational.train import TrainingConfig
+
+    reflection = _reflection(source, target, config)
+    return TrainingConfig(
+        epochs=config.epochs,
+        batch=config.batch,
+        learning_rate=config.learning_rate,
+        dropout=config.dropout,
+        device=config.device,
+        loss=LossShape(both_graphs=config.negatives == "both"),
+        encoder=EncoderShape(
+            dimension=config.dimension,
+            reflect_relations=reflection == "all",
+            reflect_times=reflection in ("all", "times"),
+            time_aspect=config.time_aspect,
+        ),
+    )
+
+
+def _reflection(source: TemporalGraph, target: TemporalGraph, config: Config) -> Reflection:
+    """Reflecting by a relation's vector means the same on both sides only where relations correspond one to one.
+
+    Vocabularies of different size cannot; then reflection only blurs what neighbours say (docs/relational.md).
+    """
+    if config.reflection != "auto":
+        return config.reflection
+    sizes = sorted((source.n_relations, target.n_relations))
+    return "all" if sizes[0] >= ALIKE_VOCABULARIES * sizes[1] else "none"

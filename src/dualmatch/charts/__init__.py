@@ -1,0 +1,1 @@
+"""Pieces of HTML and SVG that report and review share."""

@@ -1,0 +1,153 @@
+"""Fusing: evidence together with dense channels, weighed by the graph-matching distance D.
+
+Evidence is sparse and settles most entities; the channels of the paper speak about any pair. They are asked about the
+entities that evidence leaves open only, so that fusing costs one pass over their rows and cannot unsettle the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dualmatch.decode.graph_matching import Distance, MatchingProblem, top_1
+from dualmatch.decode.similarity import Rows, Similarity, row_blocks
+from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, SparsePlan, sparse_sinkhorn
+
+Ids = NDArray[np.int64]
+
+FUSED_WEIGHTS = (0.0, 0.1, 0.25, 0.5)
+"""Weights tried for each channel beside evidence, which has weight 1."""
+_LISTED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class FusedPlan:
+    """The plan of the chosen weights, and D of all that were tried, by their weights in the order of the channels."""
+
+    plan: SparsePlan
+    weights: Mapping[str, float]
+    distances: Mapping[tuple[float, ...], Distance]
+
+
+def fuse(
+    evidence: sparse.csr_array,
+    channels: Mapping[str, Similarity],
+    open_rows: Rows,
+    open_columns: Rows,
+    problem: MatchingProblem | None,
+    sharpness: float,
+    *,
+    weights: Sequence[float] = FUSED_WEIGHTS,
+    progress: Callable[[int, int], None] | None = None,
+) -> FusedPlan:
+    """P̂ = Sinkhorn(evidence + Σ w_c S_c) for the weights with the smallest D; of equals, the smaller ones.
+
+    Parameters
+    ----------
+    evidence: (n_source, n_target) csr
+        Similarity of the evidence candidates.
+    channels:
+        Name → similarity. The best open columns of each open row, by each channel, become candidates, too, and the best
+        open rows of each open column.
+    problem:
+        What D compares; None where there are no times: then all channels count, at the middle weight.
+    """
+    listed = _open_candidates(evidence, channels, open_rows, open_columns)
+    choices = list(product(sorted(weights), repeat=len(channels)))
+    if problem is None:
+        choices = [(float(np.median(list(weights))),) * len(channels)]
+    distances: dict[tuple[float, ...], Distance] = {}
+    best: tuple[tuple[float, ...], SparsePlan] | None = None
+    for number, choice in enumerate(choices):
+        if progress is not None:
+            progress(number, len(choices))
+        plan = sparse_sinkhorn(listed.weighed(choice), sharpness, UNTIL_LITTLE_MOVES)
+        if problem is None:
+            best = choice, plan
+            break
+        distances[choice] = problem.distance(top_1(plan.best().column_of_row, evidence.shape[1]))
+        if best is None or distances[choice].total < distances[best[0]].total:
+            best = choice, plan
+    if best is None:
+        raise ValueError("no weights to choose from")
+    return FusedPlan(best[1], {"evidence": 1.0, **dict(zip(channels, best[0], strict=True))}, distances)
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """Candidates with what each channel says of them; 0 where an entity is settled."""
+
+    row: Ids
+    column: Ids
+    evidence: NDArray[np.float32]
+    channels: tuple[NDArray[np.float32], ...]
+    shape: tuple[int, int]
+
+    def weighed(self, weights: Sequence[float]) -> sparse.csr_array:
+        value = self.evidence.astype(np.float64)
+        for weight, channel in zip(weights, self.channels, strict=True):
+            value += weight * channel
+        matrix = sparse.csr_array((value, (self.row, self.column)), shape=self.shape)
+        matrix.eliminate_zeros()  # what only a channel of weight 0 has listed is no candidate
+        matrix.sort_indices()
+        return matrix
+
+
+def _open_candidates(
+    evidence: sparse.csr_array, channels: Mapping[str, Similarity], open_rows: Rows, open_columns: Rows
+) -> _Listed:
+    """Evidence's candidates and the best of each channel among the open entities, a block of rows at a time."""
+    entries = evidence.tocoo()
+    place_of_row, place_of_column = (np.full(size, -1, np.int64) for size in evidence.shape)
+    place_of_row[open_rows], place_of_column[open_columns] = np.arange(len(open_rows)), np.arange(len(open_columns))
+    both = (place_of_row[entries.row] >= 0) & (place_of_column[entries.col] >= 0)
+    known = sparse.csr_array(
+        (entries.data[both], (place_of_row[entries.row[both]], place_of_column[entries.col[both]])),
+        shape=(len(open_rows), len(open_columns)),
+    )
+    rows, columns = [entries.row[~both].astype(np.int64)], [entries.col[~both].astype(np.int64)]
+    evidence_values = [entries.data[~both].astype(np.float32)]
+    values: list[list[NDArray[np.float32]]] = [[np.zeros(len(rows[0]), np.float32)] for _ in channels]
+    floors = [_column_floor(channel, open_rows, open_columns) for channel in channels.values()]
+    for block in row_blocks((len(open_rows), evidence.shape[1])):
+        dense = [channel.rows(open_rows[block])[:, open_columns] for channel in channels.values()]
+        direct = known[block].toarray()
+        listed = direct > 0
+        for part, floor in zip(dense, floors, strict=True):
+            listed |= _among_best(part) | ((part >= floor) & (part > 0))
+        row, column = np.divmod(np.flatnonzero(listed), listed.shape[1])
+        rows.append(open_rows[block][row].astype(np.int64))
+        columns.append(open_columns[column].astype(np.int64))
+        evidence_values.append(direct[row, column].astype(np.float32))
+        for kept, part in zip(values, dense, strict=True):
+            kept.append(np.maximum(part[row, column], 0.0))
+    return _Listed(
+        np.concatenate(rows),
+        np.concatenate(columns),
+        np.concatenate(evidence_values),
+        tuple(np.concatenate(kept) for kept in values),
+        (evidence.shape[0], evidence.shape[1]),
+    )
+
+
+def _among_best(part: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which entries are among the best of their row, ties with the last one included; nothing of 0 or below."""
+    best = part > 0
+    if part.shape[1] > _LISTED:
+        best &= part >= np.partition(part, -_LISTED, axis=1)[:, -_LISTED][:, None]
+    return best
+
+
+def _column_floor(channel: Similarity, open_rows: Rows, open_columns: Rows) -> NDArray[np.float32]:
+    """What an entry must reach to be among the best of its column, over the open rows."""
+    best = np.full((_LISTED, len(open_columns)), -np.inf, dtype=np.float32)
+    for block in row_blocks((len(open_rows), channel.shape[1])):
+        part = channel.rows(open_rows[block])[:, open_columns]
+        best = np.partition(np.concatenate([best, part]), -_LISTED, axis=0)[-_LISTED:]
+    floor: NDArray[np.float32] = best.min(axis=0)
+    return floor

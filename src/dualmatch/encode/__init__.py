@@ -1,1 +1,0 @@
-"""Channels: graphs and seeds in, similarity out."""

@@ -1,0 +1,1 @@
+"""Why two entities are linked, or why not."""

@@ -1,0 +1,174 @@
+"""Grounds: what an explanation rests on, from an alignment in memory or from the file beside a written one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.decode.forbidden import Forbidden
+from dualmatch.decode.shortlist import best_candidates
+from dualmatch.decode.verdicts import Unlinked, unlinked
+from dualmatch.errors import InputError
+from dualmatch.graph.literals import LiteralPair
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.names import ranks_of
+from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.methods.alignment import MORE_LIKELY_THAN_NOT, Alignment
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.pair_evidence import PairEvidence, pair_evidence
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.rounds import learnt
+from dualmatch.methods.evidence.state import RoundState
+
+
+@dataclass(frozen=True, eq=False)
+class Grounds:
+    """The graphs, what the last round believed, and what was decided.
+
+    Attributes
+    ----------
+    state, trial:
+        Where the rounds ended, and what their log-odds are worth.
+    candidates: (n_source, n_target) csr
+        The few best of each source and of each target, with their probability.
+    pairs: (n, 2), confidence: (n,), is_seed: (n,)
+        As in `Alignment`.
+    source_ids, target_ids: (n_entities,) int64 or None
+        The ids entities have in the input files.
+    literals:
+        Labels, where the run compared them.
+    many_to_one:
+        Whether several source entities may take one target, so that none is ever gone.
+    forbidden:
+        What the run was told not to link.
+    is_flipped:
+        Whether source and target were changed over; `state` is that of the run.
+    """
+
+    source: TemporalGraph
+    target: TemporalGraph
+    state: RoundState
+    trial: Confidence
+    candidates: sp.csr_array
+    pairs: NDArray[np.integer]
+    confidence: NDArray[np.float64]
+    is_seed: NDArray[np.bool_]
+    source_ids: NDArray[np.int64] | None = None
+    target_ids: NDArray[np.int64] | None = None
+    literals: LiteralPair | None = None
+    many_to_one: bool = False
+    forbidden: Forbidden = field(default_factory=lambda: Forbidden(np.zeros((0, 2), np.int32)))
+    is_flipped: bool = False
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The graphs as the run saw them."""
+        graphs, literals = (self.source, self.target), self.literals
+        if self.is_flipped:
+            graphs, literals = graphs[::-1], None if literals is None else literals[::-1]
+        seeds = self.pairs[self.is_seed]
+        if self.is_flipped:
+            seeds = seeds[:, ::-1]
+        return Problem.of(*graphs, seeds, literals=literals, many_to_one=self.many_to_one)
+
+    @cached_property
+    def judged_by(self) -> RoundState:
+        """The state; where it came without a model (0.1.0 kept none), with the one that its pairs teach."""
+        return self.state if len(self.state.slots[0][0]) else learnt(self.problem, self.state)
+
+    def evidence(self, pairs: NDArray[np.integer]) -> list[PairEvidence]:
+        """What speaks for each of some pairs of rows, (n, 2)."""
+        if not len(pairs):
+            return []
+        if not self.is_flipped:
+            return pair_evidence(self.problem, self.judged_by, self.trial, pairs)
+        found = pair_evidence(self.problem, self.judged_by, self.trial, pairs[:, ::-1])
+        return [replace(each, source_side=each.target_side, target_side=each.source_side) for each in found]
+
+    @cached_property
+    def believed(self) -> frozenset[tuple[int, int]]:
+        """The pairs of rows that the last round took for the same."""
+        pairs = self.state.believed.pairs[:, ::-1] if self.is_flipped else self.state.believed.pairs
+        return frozenset(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))
+
+    def same_relation(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which pairs of directed relations are likelier to say the same than chance has it."""
+        if self.is_flipped:
+            source, target = target, source
+        forward, backward = self.judged_by.model.odds.at(source, target)
+        same: NDArray[np.bool_] = forward * backward > 1.0
+        return same
+
+    @cached_property
+    def target_ranks(self) -> NDArray[np.int64]:
+        """Place of each target's name in the sorted list, which breaks ties."""
+        return ranks_of(self.target.entities)
+
+    @cached_property
+    def unlinked(self) -> Unlinked:
+        """Why each source in no link has none."""
+        return unlinked(
+            best_candidates(self.candidates, self.target_ranks),
+            self.pairs,
+            self.source.is_in_a_fact,
+            self.target.n_entities,
+            self.trial.of_alone(self.state.alone[1 if self.is_flipped else 0]),
+            self.many_to_one and not self.is_flipped,
+            MORE_LIKELY_THAN_NOT,
+            alone=self.forbidden.alone,
+        )
+
+    def flipped(self) -> Grounds:
+        """The same with source and target changed over, for questions about target entities.
+
+        A source takes one target only, whatever the run allowed targets: seen from there, sources can be gone.
+        """
+        return replace(
+            self,
+            source=self.target,
+            target=self.source,
+            candidates=sp.csr_array(self.candidates.T),
+            pairs=self.pairs[:, ::-1],
+            source_ids=self.target_ids,
+            target_ids=self.source_ids,
+            literals=None if self.literals is None else (self.literals[1], self.literals[0]),
+            forbidden=Forbidden(self.forbidden.pairs[self.forbidden.pairs[:, 1] != NO_PARTNER][:, ::-1]),
+            is_flipped=not self.is_flipped,
+        )
+
+
+def grounds_of(alignment: Alignment) -> Grounds:
+    """The grounds of an alignment in memory.
+
+    Raises
+    ------
+    InputError
+        Where its method does not go by evidence.
+    """
+    evidence, candidates = alignment.evidence, alignment.candidates
+    if evidence is None or candidates is None:
+        raise InputError(no_evidence(alignment.method))
+    return Grounds(
+        alignment.source,
+        alignment.target,
+        evidence.state,
+        evidence.confidence,
+        candidates,
+        alignment.pairs,
+        alignment.confidence,
+        alignment.is_seed,
+        literals=evidence.problem.literals,
+        many_to_one=alignment.config.many_to_one,
+        forbidden=alignment.forbidden,
+    )
+
+
+def no_evidence(method: str) -> str:
+    """Why there is nothing to explain."""
+    return (
+        f"method {method} keeps no evidence that could be told in words; align with method evidence or fused to explain"
+    )

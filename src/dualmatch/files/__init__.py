@@ -1,0 +1,1 @@
+"""Files of any content: atomic writes, locks, fingerprints, npz, compressed streams. Knows nothing of graphs."""

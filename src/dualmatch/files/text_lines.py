@@ -1,0 +1,91 @@
+"""Tab-separated text as polars columns, with the line number of every row kept for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
+from dualmatch.files.compressed import opened
+
+LINE = "line"
+LARGEST_ID: Final = 2**63 - 1
+WIDTH: Final = (pl.col("text").str.count_matches("\t", literal=True) + 1).alias("width")
+
+
+def read_lines(path: Path, where_missing: str = "check the path") -> pl.DataFrame:
+    """The non-blank lines of a UTF-8 file: columns ``line`` (from 1) and ``text`` (without CR)."""
+    with opened(path, where_missing) as file:
+        data = file.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: not UTF-8 text; convert the file to UTF-8") from None
+    lines = pl.select(pl.lit(text).str.split("\n").alias("text")).explode("text")
+    return (
+        lines.with_row_index(LINE, offset=1)
+        .with_columns(pl.col("text").str.strip_suffix("\r"))
+        .filter(pl.col("text").str.strip_chars() != "")
+    )
+
+
+def read_fields(
+    path: Path, names: Sequence[str], required: int, meaning: str, where_missing: str = "check the path"
+) -> pl.DataFrame:
+    """Split the lines of a file at tabs into text columns `names`; fields not given are null.
+
+    Lines with fewer than `required` or more than ``len(names)`` fields end in an `InputError`: one problem where all
+    lines are as wrong as the first, which is a file of another kind, else one a line.
+    """
+    lines = read_lines(path, where_missing).with_columns(WIDTH)
+    wrong = lines.filter((pl.col("width") < required) | (pl.col("width") > len(names)))
+    same = wrong.height == lines.height > 1 and wrong["width"].n_unique() == 1
+    span = str(required) if required == len(names) else f"{required} to {len(names)}"
+    refuse(
+        wrong.head(1) if same else wrong,
+        "width",
+        path,
+        lambda found: (
+            f"{found} tab-separated column{'s' * (found != 1)}{', as in all lines' * same}; {meaning} has {span}: "
+            f"{', '.join(names)}"
+        ),
+    )
+    fields = pl.col("text").str.split_exact("\t", len(names) - 1).struct.rename_fields(list(names))
+    return lines.select(LINE, fields.alias("fields")).unnest("fields")
+
+
+def as_ids(
+    table: pl.DataFrame, columns: Mapping[str, str], path: Path, smallest: int = 0, largest: int = LARGEST_ID
+) -> pl.DataFrame:
+    """Turn text columns into whole numbers; letters where an id belongs end in an `InputError`.
+
+    `columns` gives each column the words by which messages call its ids.
+    """
+    numbers = table.with_columns(whole_numbers(pl.col(name)) for name in columns)
+    for name, words in columns.items():
+        usable = numbers[name].is_between(smallest, largest).fill_null(False)
+        wrong = table.filter(table[name].is_not_null() & ~usable)
+        span = "from 0 up, below 2^63" if (smallest, largest) == (0, LARGEST_ID) else f"from {smallest} to {largest}"
+        refuse(wrong, name, path, partial(_no_id, words=words, span=span))
+    return numbers
+
+
+def _no_id(value: str, words: str, span: str) -> str:
+    return f"{value!r} is no {words}; write a whole number {span}"
+
+
+def refuse(wrong: pl.DataFrame, column: str, path: Path, why: Callable[[Any], str]) -> None:
+    """End in an `InputError` where there are wrong rows: the first of them, each with what `why` says of its value."""
+    if wrong.height:
+        rows = wrong.head(SHOWN_PROBLEMS).select(LINE, column).iter_rows()
+        raise input_error([Problem(path, line, why(value)) for line, value in rows], wrong.height)
+
+
+def whole_numbers(text: pl.Expr) -> pl.Expr:
+    """Text as int64, null where it is none."""
+    return text.str.strip_chars().cast(pl.Int64, strict=False)

@@ -1,1 +1,0 @@
-"""How graphs come in and links go out."""

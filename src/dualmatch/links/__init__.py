@@ -1,0 +1,1 @@
+"""Alignments to files of links, and back."""

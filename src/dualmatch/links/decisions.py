@@ -1,0 +1,214 @@
+"""Decisions of a reviewer: an append-only SQLite file, in which every decision is one durable transaction.
+
+Nothing is ever changed or deleted: an undo is a row of its own. One file, no companions: a copy of it is whole.
+Entities are named as in the input files, so decisions outlive the alignment they were made on.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Self
+
+from dualmatch.errors import DualMatchError, InputError, OutputError
+from dualmatch.links.decision_state import Standings
+
+_MAGIC: Final = b"SQLite format 3\x00"
+_APPLICATION: Final = 0x64756D61  # "duma"
+_FORMAT: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE decisions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at TEXT NOT NULL,
+  verdict TEXT NOT NULL CHECK (verdict IN ('accept', 'reject', 'none', 'skip', 'undo')),
+  source TEXT NOT NULL,
+  target TEXT CHECK ((verdict IN ('accept', 'reject')) = (target IS NOT NULL)),
+  undoes INTEGER UNIQUE REFERENCES decisions (id) CHECK ((verdict = 'undo') = (undoes IS NOT NULL))
+);
+CREATE TRIGGER kept BEFORE UPDATE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
+CREATE TRIGGER all_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
+"""
+
+
+class Verdict(StrEnum):
+    """What a reviewer may say; accept and reject are about a pair, the others about a source entity."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    NO_MATCH = "none"
+    SKIP = "skip"
+    UNDO = "undo"
+
+
+class ConflictError(DualMatchError):
+    """The decision rests on what is no longer so, for instance because of another tab."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A row of the file."""
+
+    id: int
+    at: str
+    verdict: Verdict
+    source: str
+    target: str | None
+    undoes: int | None
+
+
+class DecisionLog:
+    """The file, open; safe to use from several threads, and beside other processes that have it open."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self.path = connection, path
+        self._lock = threading.RLock()
+        self._standings = Standings()
+
+    @classmethod
+    def open(cls, path: Path, create: bool = True) -> Self:
+        """Open a file, or make it.
+
+        Raises
+        ------
+        InputError
+            Where it is another file, or cannot be opened.
+        """
+        if path.exists() and not is_decisions(path) and path.stat().st_size:
+            raise InputError(f"{path}: is no file of decisions; give another name")
+        if not create and not path.exists():
+            raise InputError(f"{path}: no such file; dualmatch review makes it")
+        try:
+            connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("PRAGMA synchronous = EXTRA")  # as FULL, and the journal's end reaches the disk, too
+            _prepare(connection)
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: cannot be used as a file of decisions ({error}); give another name") from None
+        return cls(connection, path)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @property
+    def standings(self) -> Standings:
+        """What stands after all decisions so far, those of other processes among them."""
+        with self._lock:
+            for row in self._rows(self._standings.last):
+                self._standings.add(row.id, row.verdict, row.source, row.target, row.undoes)
+            return self._standings
+
+    def decide(self, verdict: Verdict, source: str, target: str | None, seen: int) -> int:
+        """Add a decision; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        seen:
+            The last decision about this source that the reviewer knew of, 0 for none.
+
+        Raises
+        ------
+        ConflictError
+            Where there is a later one, or the target is another's partner.
+        """
+        with self._writing():
+            now = self.standings
+            if now.of(source).last != seen:
+                raise ConflictError(f"{source!r} was decided elsewhere in the meantime; look again")
+            holder = now.holder.get(target) if verdict is Verdict.ACCEPT and target is not None else None
+            if holder is not None and holder != source:
+                raise ConflictError(
+                    f"{target!r} was accepted for {holder!r} already; decide {holder!r} otherwise first"
+                )
+            return self._insert(verdict, source, target, None)
+
+    def undo(self, seen: int) -> int:
+        """Take the last decision back; `seen` is the one that the reviewer means."""
+        with self._writing():
+            last = self.standings.last_live
+            if last is None:
+                raise ConflictError("there is nothing to undo")
+            if last[0] != seen:
+                raise ConflictError("there is a later decision by now; look again before you undo it")
+            return self._insert(Verdict.UNDO, last[1], None, seen)
+
+    def live(self) -> list[Decision]:
+        """All decisions that were not taken back, in their order."""
+        with self._lock:
+            rows = list(self._rows(0))
+        undone = {row.undoes for row in rows}
+        return [row for row in rows if row.verdict is not Verdict.UNDO and row.id not in undone]
+
+    def _rows(self, after: int) -> Iterator[Decision]:
+        try:
+            rows = self._connection.execute("SELECT * FROM decisions WHERE id > ? ORDER BY id", (after,)).fetchall()
+        except sqlite3.Error as error:
+            raise InputError(f"{self.path}: cannot be read ({error}); bring back a copy that is whole") from None
+        for number, at, verdict, source, target, undoes in rows:
+            yield Decision(number, at, Verdict(verdict), source, target, undoes)
+
+    def _insert(self, verdict: Verdict, source: str, target: str | None, undoes: int | None) -> int:
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        row = self._connection.execute(
+            "INSERT INTO decisions (at, verdict, source, target, undoes) VALUES (?, ?, ?, ?, ?)",
+            (at, verdict.value, source, target, undoes),
+        )
+        return int(row.lastrowid or 0)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction that no other writer can come between; what was read in it is what it rests on."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise OutputError(f"{self.path}: cannot be written ({error}); nothing was decided") from None
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    if _is_ours(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    if not _is_ours(connection):  # another process may have been faster
+        for statement in _SCHEMA.strip().split(";\n"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_FORMAT}")
+    connection.execute("COMMIT")
+
+
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds decisions already; an error where it holds something else."""
+    marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    if marks == [_APPLICATION, _FORMAT]:
+        return True
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables or any(marks):
+        connection.close()
+        raise sqlite3.DatabaseError("it holds something else, or is of another version of dualmatch")
+    return False
+
+
+def is_decisions(path: Path) -> bool:
+    """Whether a file is a database, as decisions are; a file of pairs is text."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def read_decisions(path: Path) -> Standings:
+    """What stands in a file of decisions."""
+    with closing(DecisionLog.open(path, create=False)) as log:
+        return log.standings

@@ -1,0 +1,103 @@
+"""SSSOM, the Simple Standard for Sharing Ontological Mappings: its TSV form, version 1.0, canonical.
+
+https://mapping-commons.github.io/sssom/spec-formats-tsv
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any, BinaryIO, Final
+
+import polars as pl
+
+from dualmatch.files.tables import DECIMALS
+from dualmatch.links.naming import BUILT_IN, Naming, is_iri
+from dualmatch.version import __version__
+
+NO_TERM: Final = "sssom:NoTermFound"
+PREDICATE: Final = "skos:exactMatch"
+UNSPECIFIED_LICENSE: Final = "https://w3id.org/sssom/license/unspecified"
+_PLAIN_YAML: Final = re.compile(r"[A-Za-z0-9/][A-Za-z0-9 ./:_-]*\Z")
+
+
+def write_sssom(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
+    """Write links; an entity without a match maps to ``sssom:NoTermFound``, with the confidence that it has none.
+
+    Of undecided entities there is nothing to say in mappings: they are left out.
+    """
+    mappings = [_mapping(row, naming) for row in table.iter_rows(named=True) if row.get("verdict") != "undecided"]
+    columns = [
+        name for name in (mappings[0] if mappings else _EMPTY) if any(m[name] for m in mappings) or name in _CORE
+    ]
+    body = io.StringIO()
+    writer = csv.writer(body, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+    writer.writerow(columns)
+    writer.writerows([mapping[name] for name in columns] for mapping in mappings)
+    out.write(_metadata(mappings, naming, body.getvalue()).encode())
+    out.write(body.getvalue().encode())
+
+
+_CORE: Final = ("subject_id", "predicate_id", "object_id", "mapping_justification")
+_EMPTY: Final = dict.fromkeys(_CORE, "")
+
+
+_JUSTIFICATIONS: Final = {"seed": "semapv:UnspecifiedMatching", "review": "semapv:ManualMappingCuration"}
+
+
+def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
+    """A mapping's slots, in the order of the specification."""
+    source, target, confidence, method = (row[name] for name in ("source", "target", "confidence", "method"))
+    said = [f"method {method}" if method else "", row.get("reasons") or ""]
+    return {
+        "subject_id": naming.curie(source, "source"),
+        "subject_label": "" if is_iri(source) else source,
+        "predicate_id": PREDICATE,
+        "predicate_modifier": row.get("predicate_modifier") or "",
+        "object_id": NO_TERM if target is None else naming.curie(target, "target"),
+        "object_label": "" if target is None or is_iri(target) else target,
+        "mapping_justification": _JUSTIFICATIONS.get(method, "semapv:StructuralMatching"),
+        "confidence": "" if confidence is None else f"{confidence:.{DECIMALS}f}",
+        "comment": "; ".join(text for text in said if text),
+    }
+
+
+def _metadata(mappings: Iterable[dict[str, str]], naming: Naming, body: str) -> str:
+    used = {mapping[name].partition(":")[0] for mapping in mappings for name in ("subject_id", "object_id")}
+    lines = ["curie_map:"]
+    lines += [f"  {prefix}: {_yaml(naming.prefixes[prefix])}" for prefix in sorted(used - set(BUILT_IN))]
+    if len(lines) == 1:
+        lines = ["curie_map: {}"]
+    lines += [
+        f"mapping_set_id: https://w3id.org/sssom/mappings/{uuid.uuid5(uuid.NAMESPACE_URL, body)}",
+        f"license: {UNSPECIFIED_LICENSE}",
+        "mapping_tool: dualmatch",
+        f"mapping_tool_version: {json.dumps(__version__)}",
+    ]
+    return "".join(f"#{line}\n" for line in lines)
+
+
+def _yaml(text: str) -> str:
+    """A scalar in plain style where that is safe, else in double quotes (JSON is YAML)."""
+    return text if _PLAIN_YAML.match(text) and ": " not in text and not text.endswith(":") else json.dumps(text)
+
+
+def curie_map(metadata: Iterable[str]) -> dict[str, str]:
+    """The prefixes that the ``#`` lines above a table declare.
+
+    >>> curie_map(["#curie_map:", "#  wd: http://www.wikidata.org/entity/", "#license: none"])
+    {'wd': 'http://www.wikidata.org/entity/'}
+    """
+    prefixes: dict[str, str] = {}
+    inside = False
+    for line in metadata:
+        text = line.removeprefix("#").rstrip()
+        inside = text.startswith("curie_map:") or (inside and text.startswith(" "))
+        name, colon, iri = text.strip().partition(": ")
+        if inside and colon:
+            prefixes[name.strip("\"'")] = iri.strip().strip("\"'")
+    return prefixes

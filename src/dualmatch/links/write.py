@@ -1,0 +1,148 @@
+"""Links out: TSV, CSV, Parquet, JSON lines, owl:sameAs triples and SSSOM, to a file or to standard output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import polars as pl
+
+from dualmatch.errors import InputError, OutputError
+from dualmatch.files.atomic import open_output
+from dualmatch.files.tables import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.links.naming import Naming
+from dualmatch.links.sssom import write_sssom
+from dualmatch.links.table import check_links, link_table
+from dualmatch.methods.alignment import Alignment
+
+Writer = Callable[[pl.DataFrame, BinaryIO, Naming], None]
+
+SAME_AS: Final = "http://www.w3.org/2002/07/owl#sameAs"
+
+
+def write_alignment(
+    alignment: Alignment,
+    path: str | Path,
+    reasons: Sequence[str] | None = None,
+    format: str | None = None,
+    naming: Naming | None = None,
+) -> None:
+    """Write an alignment: a row for each source entity, by the names users know.
+
+    Parameters
+    ----------
+    path:
+        A file, which is there whole or not at all, or ``-`` for standard output.
+    reasons:
+        One text for each source row of the alignment, for formats with a column for it.
+    format:
+        One of `LINK_FORMATS`; by the extension where None.
+    naming:
+        How names become IRIs and CURIEs, for ``sameas`` and ``sssom``.
+
+    Raises
+    ------
+    InputError, OutputError
+        Where the format is not told, a name does not fit it, or the file cannot be written.
+    """
+    write_links(link_table(alignment, reasons), Path(path), format, naming)
+
+
+def write_links(table: pl.DataFrame, path: Path, format: str | None = None, naming: Naming | None = None) -> None:
+    """Write a table of links (`dualmatch.links.table`), as `write_alignment` does."""
+    format = link_format(path, format)
+    check_links(table, path)
+    check_table(table, path, format)
+    with open_output(path) as file:
+        LINK_FORMATS[format](table, file, naming or Naming())
+
+
+def check_names(
+    source: TemporalGraph,
+    target: TemporalGraph,
+    path: Path,
+    format: str | None = None,
+    naming: Naming | None = None,
+    reasons: bool = False,
+) -> None:
+    """Refuse, before any work is done, graphs with a name that links in this format could not hold.
+
+    Parameters
+    ----------
+    reasons:
+        Whether reasons will be written too: they name relations.
+
+    Raises
+    ------
+    OutputError
+        Whether or not the entity would be linked in the end.
+    """
+    format = link_format(path, format)
+    if "" in target.entities:
+        raise OutputError(f"{target.name}: an entity has an empty name, which links would take for no link; name it")
+    for graph in (source, target):
+        names = (*graph.entities, *(graph.relations if reasons else ()))
+        check_table(pl.DataFrame({"name": pl.Series(names, dtype=pl.String)}), path, format)
+    if format == "sssom":
+        (naming or Naming()).check_curies((*source.entities, *target.entities))
+
+
+def link_format(path: Path, asked: str | None = None) -> str:
+    """The format a file of links has: the one asked for, or by its extension; TSV where it has none.
+
+    >>> link_format(Path("links.sssom.tsv"))
+    'sssom'
+    """
+    if asked is None:
+        return format_by_name(path, LINK_EXTENSIONS)
+    if asked not in LINK_FORMATS:
+        raise InputError(f"no format of links is called {asked!r}; there are {', '.join(LINK_FORMATS)}")
+    return asked
+
+
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """Runners-up as JSON text, for tables that hold no lists."""
+    if "runners_up" not in table.columns:
+        return table
+    texts = [
+        json.dumps(_pairs(listed), ensure_ascii=False, separators=(",", ":"))
+        for listed in table["runners_up"].to_list()
+    ]
+    return table.with_columns(pl.Series("runners_up", texts, dtype=pl.String))
+
+
+def _pairs(runners_up: list[dict[str, Any]]) -> list[list[Any]]:
+    return [[each["target"], each["probability"]] for each in runners_up]
+
+
+def _write_json_lines(table: pl.DataFrame, out: BinaryIO, _: Naming) -> None:
+    for row in table.with_columns(pl.col("confidence").round(DECIMALS)).iter_rows(named=True):
+        if "runners_up" in row:
+            row["runners_up"] = _pairs(row["runners_up"])
+        out.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+
+
+def _write_same_as(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
+    """Entities without a link are left out: there is nothing to say of them in triples."""
+    for source, target in table.drop_nulls("target").select("source", "target").iter_rows():
+        out.write(f"<{naming.iri(source, 'source')}> <{SAME_AS}> <{naming.iri(target, 'target')}> .\n".encode())
+
+
+LINK_FORMATS: Final[dict[str, Writer]] = {
+    "tsv": lambda table, out, _: TABLE_WRITERS["tsv"](_flat(table), out),
+    "csv": lambda table, out, _: TABLE_WRITERS["csv"](_flat(table), out),
+    "parquet": lambda table, out, _: TABLE_WRITERS["parquet"](table, out),
+    "jsonl": _write_json_lines,
+    "sameas": _write_same_as,
+    "sssom": write_sssom,
+}
+LINK_EXTENSIONS: Final = {
+    ".sssom.tsv": "sssom",
+    **TABLE_EXTENSIONS,
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".nt": "sameas",
+}

@@ -1,0 +1,312 @@
+"""Algorithm 1 on one page: the only module that knows the order of the steps."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dualmatch.channels.relational import check_training, relational_similarity
+from dualmatch.config import EXPLAINED, TRAINED, Config, Method
+from dualmatch.decode.forbidden import Forbidden
+from dualmatch.decode.fusion import fuse
+from dualmatch.decode.gm_decoder import Decoded, decode, decode_naively
+from dualmatch.decode.pseudo_seeds import FoundPairs, mutual_best
+from dualmatch.decode.sharpness import sharpness_of
+from dualmatch.decode.similarity import Similarity, hold
+from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
+from dualmatch.engine import Engine
+from dualmatch.errors import InputError
+from dualmatch.graph.literals import LiteralPair
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.pairs import Pairs
+from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.checkpoint_file import CheckpointFile
+from dualmatch.methods.context import Run
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import EvidenceResult, align_by_evidence
+from dualmatch.methods.resources import check_memory
+from dualmatch.methods.run_store import Keeper, KeepsNothing
+from dualmatch.methods.validation import (
+    ForbiddenPairs,
+    KnownPairs,
+    as_graph,
+    check_deciding,
+    check_forbidden,
+    check_graphs,
+    check_labels,
+    check_pairs,
+    warn_of_missing_labels,
+    why_time_is_no_help,
+)
+from dualmatch.progress import Progress, Stages
+from dualmatch.readers.read import Source
+
+logger = logging.getLogger(__name__)
+
+MOSTLY_ALONE: Final = 0.65
+"""Where more of the source entities than this seem to have no partner, the user is told."""
+
+
+def align(
+    source: TemporalGraph | Source,
+    target: TemporalGraph | Source,
+    seeds: KnownPairs | None = None,
+    *,
+    forbid: ForbiddenPairs | None = None,
+    literals: LiteralPair | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+    engine: Engine | None = None,
+    keeper: Keeper | None = None,
+    config: Config | None = None,
+    **options: object,
+) -> Alignment:
+    """Find which entities of two temporal graphs are the same.
+
+    Parameters
+    ----------
+    source, target:
+        The two graphs, or what `read_graph` makes graphs of: data frames, tuples, paths of files. Read them with
+        `read_graph` yourself where it needs options, such as `columns`.
+    seeds:
+        Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
+    forbid:
+        Pairs that must not come out, in the same forms. A target of -1, or of None among names, says that the source
+        has no partner.
+    literals:
+        Labels of both graphs to compare besides the facts (method evidence only); none by default.
+    progress:
+        Called with (stage, steps done, steps in all, a note such as the loss).
+    checkpoint:
+        A file that training is saved to after every epoch; where it exists, training goes on from it.
+    engine:
+        Where blocks are computed (methods evidence and fused): in this process by default, or on a
+        `dualmatch.engine.cluster.Cluster`.
+    keeper:
+        Told the result of every stage; what it has kept already is not computed again
+        (`dualmatch.runs.folder.RunFolder` keeps it in files).
+    config, options:
+        A whole `Config`, or some of its options by name (``method="temporal"``, ``hops=2`` …).
+
+    Returns
+    -------
+    Alignment
+
+    Raises
+    ------
+    InputError, ConfigError
+        Both say what is wrong and what to do.
+
+    Examples
+    --------
+    >>> from dualmatch import TemporalGraph, align
+    >>> yago = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")])
+    >>> wiki = TemporalGraph.from_facts([("Q9", "P50", "Q8", "1864"), ("Q7", "P2", "Q9", "1833")])
+    >>> [(s, t) for s, t, _ in align(yago, wiki, method="temporal").links()]
+    [('Ada', 'Q7'), ('Book', 'Q8'), ('Charles', 'Q9')]
+    """
+    config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
+    source, target = as_graph(source, "source"), as_graph(target, "target")
+    check_graphs(source, target)
+    check_memory(source, target, config)
+    check_deciding(config)
+    check_labels(literals is not None, config.method)
+    if literals is not None:
+        warn_of_missing_labels(literals, source, target)
+    if checkpoint is not None and config.method not in TRAINED:
+        raise InputError(f"a checkpoint goes with methods that train, dualmatch and fused; {config.method} does not")
+    if engine is not None and config.method not in EXPLAINED:
+        raise InputError(
+            f"an engine goes with methods evidence and fused; {config.method} computes in this process, so leave it out"
+        )
+    if checkpoint is not None and keeper is not None:
+        raise InputError("a run that is kept keeps its training, too; leave the checkpoint out")
+    if keeper is None:
+        keeper = KeepsNothing(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
+    known = check_pairs(seeds, source, target)
+    forbidden = check_forbidden(forbid, source, target, known)
+    run = Run(source, target, known, config, Stages(progress), keeper, literals, Forbidden(forbidden), engine)
+    return METHODS[config.method](run)
+
+
+def _temporal(run: Run) -> Alignment:
+    """The learning-free time channel alone: pairs that choose each other (Algorithm 1, lines 2 to 8)."""
+    config = run.config
+    if reason := why_time_is_no_help(run.source, run.target):
+        raise InputError(f"{reason}; give dated facts, or seed pairs and method dualmatch")
+    if len(run.seeds):
+        logger.warning("method temporal does not learn from seeds, it only keeps them; dualmatch and evidence do learn")
+    with run.stages("temporal"):
+        kernel = kernel_of(run.temporal(), config.sharpness, 2 * run.share)
+    with run.stages("decode"):
+        plan = sinkhorn(kernel, config.sinkhorn_iterations)
+        found = run.pseudo_seeds(plan)
+    return run.alignment(found, plan, pseudo_seeds=found.pairs)
+
+
+def _dualmatch(run: Run) -> Alignment:
+    """The paper's method whole, with seeds or without (Algorithm 1)."""
+    config, stages = run.config, run.stages
+    timeless = why_time_is_no_help(run.source, run.target)
+    if timeless and not len(run.seeds):
+        raise InputError(f"{timeless}; without times, give seed pairs to learn from")
+    check_training(config)
+    temporal, pseudo = None, None
+    with stages("temporal"):
+        if timeless:
+            logger.warning("%s: going on with the relational channel alone", timeless)
+        else:
+            temporal = hold(run.temporal(), run.share)
+            if not len(run.seeds):
+                pseudo = _pseudo_seeds(run, temporal)
+    known = run.seeds if pseudo is None else pseudo.pairs
+    with stages("relational"):
+        trained = relational_similarity(
+            run.source,
+            run.target,
+            known,
+            config,
+            pseudo=pseudo is not None,
+            progress=stages.step,
+            checkpoint=run.keeper.training,
+        )
+        relational = hold(run.forbidden.lowered(trained), run.share)
+    with stages("decode"):
+        decoded = _decoded(run, temporal, relational, known)
+        best = decoded.plan.best()
+        found = run.in_facts(mutual_best(best, best))
+    return run.alignment(found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded)
+
+
+def _pseudo_seeds(run: Run, temporal: Similarity) -> FoundPairs:
+    found = run.keeper.pseudo_seeds()
+    if found is None:
+        kernel = kernel_of(temporal, run.config.sharpness, run.share)
+        found = run.pseudo_seeds(sinkhorn(kernel, run.config.sinkhorn_iterations))
+        run.keeper.keep_pseudo_seeds(found)
+    return found
+
+
+def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, known: Pairs) -> Decoded:
+    config = run.config
+    if config.decoder == "naive":
+        return decode_naively(temporal, relational, config.hops, run.share)
+    problem = None if temporal is None else run.problem(known)
+    return decode(
+        temporal,
+        relational,
+        problem,
+        config.alphas,
+        sharpness=config.sharpness,
+        iterations=config.sinkhorn_iterations,
+        memory_limit=run.share,
+        progress=run.stages.step,
+    )
+
+
+def _evidence(run: Run) -> Alignment:
+    """Rounds of shared dated facts, training-free."""
+    return run.of_evidence(_gathered(run))
+
+
+def _fused(run: Run) -> Alignment:
+    """All channels through one decoder: evidence decides, and what it leaves open is ranked with the paper's channels.
+
+    The relational channel is trained on what evidence is sure of. Links are those of evidence: their confidence is
+    learnt from entities whose partner was hidden, and those are settled ones, which the other channels are not asked
+    about.
+    """
+    stages = run.stages
+    timeless = why_time_is_no_help(run.source, run.target)
+    check_training(run.config)
+    evidence = _gathered(run)
+    closed = evidence.settled
+    if not len(closed):
+        logger.warning("evidence is sure of no pair, so there is nothing to train on: going on with evidence alone")
+        return run.of_evidence(evidence)
+    channels: dict[str, Similarity] = {}
+    with stages("temporal"):
+        if not timeless:
+            channels["temporal"] = run.temporal()
+    with stages("relational"):
+        trained = relational_similarity(
+            run.source,
+            run.target,
+            closed.astype(np.int32),
+            run.config,
+            pseudo=not len(run.seeds),
+            progress=stages.step,
+            checkpoint=run.keeper.training,
+        )
+        channels["relational"] = run.forbidden.lowered(trained)
+    with stages("decode"):
+        problem = None if timeless else run.problem(closed)
+        open_rows, open_columns = (
+            np.setdiff1d(np.flatnonzero(graph.is_in_a_fact), closed[:, side])
+            for side, graph in enumerate((run.source, run.target))
+        )
+        similarity = with_settled(sparse.csr_array(evidence.similarity), closed)
+        fused = fuse(
+            similarity, channels, open_rows, open_columns, problem, sharpness_of(similarity), progress=stages.step
+        )
+    return run.of_evidence(evidence, fused)
+
+
+def with_settled(similarity: sparse.csr_array, settled: NDArray[np.integer]) -> sparse.csr_array:
+    """Similarities in which settled pairs are as alike as can be, and alone in their rows and columns."""
+    entries = similarity.tocoo()
+    free = ~(np.isin(entries.row, settled[:, 0]) | np.isin(entries.col, settled[:, 1]))
+    row, column = np.append(entries.row[free], settled[:, 0]), np.append(entries.col[free], settled[:, 1])
+    value = np.append(entries.data[free], np.ones(len(settled))).astype(np.float32)
+    return sparse.csr_array((value, (row, column)), shape=similarity.shape)
+
+
+def _gathered(run: Run) -> EvidenceResult:
+    labelled = run.literals is not None and all(len(side.entity) for side in run.literals)
+    by_time_alone = not len(run.seeds) and not labelled
+    if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
+        raise InputError(f"{reason}; without times, give seed pairs to start from, or labels of both")
+    problem = Problem.of(
+        run.source,
+        run.target,
+        run.seeds,
+        run.forbidden,
+        run.engine,
+        run.literals,
+        run.config.many_to_one,
+    )
+    with run.stages("evidence"):
+        evidence = align_by_evidence(problem, progress=run.stages.step, keeper=run.keeper)
+    warn_of_doubts(evidence)
+    return evidence
+
+
+def warn_of_doubts(evidence: EvidenceResult) -> None:
+    """Tell the user what makes a result less than certain."""
+    if not evidence.converged:
+        logger.warning("pairs still changed in round %d; take links of low confidence with care", len(evidence.rounds))
+    alone = evidence.share_alone
+    if alone > MOSTLY_ALONE:
+        logger.warning(
+            "%.0f %% of the source entities seem to have no partner: the graphs have little in common; give seed "
+            "pairs, or keep only links of high confidence (--min-confidence)",
+            100 * alone,
+        )
+
+
+METHODS: dict[Method, Callable[[Run], Alignment]] = {
+    "temporal": _temporal,
+    "dualmatch": _dualmatch,
+    "evidence": _evidence,
+    "fused": _fused,
+}
+
+
+def _given(config: Config | None) -> dict[str, object]:
+    return {} if config is None else {name: getattr(config, name) for name in config.model_fields_set}

@@ -1,0 +1,161 @@
+"""What a run would cost: seconds and memory, before it begins."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dualmatch.channels.evidence.fact_views import time_kinds
+from dualmatch.config import EXPLAINED, TRAINED, Config
+from dualmatch.errors import InputError
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN
+
+_GIB: Final = 2**30
+_GB: Final = 10**9
+_UNIT_SIZE: Final = 2048
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run of a method would take, from low to high: graphs of one size differ by that much."""
+
+    method: str
+    seconds: tuple[float, float]
+    gigabytes: tuple[float, float]
+
+
+# (units, bytes) at the cheapest and the dearest of the graphs measured: YAGO-WIKI20K, DICEWS-R and simulated worlds.
+# What evidence takes is calculated (`_evidence_bytes`).
+_PER_CELL: Final = {
+    "temporal": ((1e-7, 5e-7), (6.0, 45.0)),
+    "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0)),
+    "fused": ((1e-6, 2.5e-6), (20.0, 55.0)),
+}
+_EVIDENCE_UNITS_PER_FACT: Final = (3e-5, 4e-4)
+_BASE_BYTES: Final = 2.3e8
+# Method evidence, fitted to measured peaks (docs/planning.md): bytes of an entity's token, of which a side of a fact
+# has one in each family; and of an entity, for its candidates. Other graphs may take this much more or less.
+_PER_TOKEN: Final = 23.0
+_PER_ENTITY: Final = 2500.0
+_ESTIMATE_WITHIN: Final = 1.5
+_DEPTH: Final = 2
+
+
+def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit: float | None = None) -> Estimate:
+    """What aligning two graphs would take, roughly.
+
+    Parameters
+    ----------
+    unit:
+        Seconds of the machine's own unit; measured, in a fraction of a second, where None.
+    """
+    unit = quick_unit_seconds() if unit is None else unit
+    if config.method == "evidence":
+        size, units = source.n_facts + target.n_facts, _EVIDENCE_UNITS_PER_FACT
+        expected = expected_bytes(source, target)
+        low, high = (expected / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
+        return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
+    size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
+    least = least_bytes(source, target, config)
+    # What grows with the entities is computed in blocks above the limit: it takes longer, not more.
+    most = max(config.memory_limit, least)
+    low, high = ((_BASE_BYTES + min(max(size * each, least), most)) / _GIB for each in size_bytes)
+    return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
+
+
+def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) -> float:
+    """What a run takes, besides the program itself, however small its blocks are: never more than it really takes."""
+    least = 0.0
+    if config.method in EXPLAINED:
+        least = _evidence_bytes(source, target) / _ESTIMATE_WITHIN
+    else:
+        least = _temporal_bytes(source) + _temporal_bytes(target)
+    if config.method in TRAINED:
+        least = max(least, _training_bytes(source.n_entities + target.n_entities, config))
+    return least
+
+
+def expected_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
+    """The peak of a run of method evidence, program and graphs included."""
+    return _BASE_BYTES + _evidence_bytes(source, target)
+
+
+def _evidence_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
+    """What the rounds of evidence take at most at a time, besides the program and the graphs.
+
+    A side of a fact bears one token in each family: its times, with and without its relation and its neighbour, and
+    those two by themselves. Entities hold their candidates.
+    """
+    n_sides = 2 * (source.n_facts + target.n_facts)
+    kinds = time_kinds(source, target)
+    n_families = 2 * len(kinds) + 3 + sum(kind.moment != "interval" for kind in kinds)
+    return _PER_TOKEN * n_sides * n_families + _PER_ENTITY * (source.n_entities + target.n_entities)
+
+
+def _temporal_bytes(graph: TemporalGraph) -> float:
+    """A^t alone, a number and its column for each time of each entity: while it is compared, it is held three times.
+
+    Features of further hops are counted as they come (`dualmatch.channels.temporal`), since only computing them tells.
+    """
+    dated = (graph.begin != UNKNOWN) | (graph.end != UNKNOWN)
+    times = np.stack([graph.begin[dated], graph.end[dated]], axis=1).astype(np.int64)
+    interval = np.unique(times, axis=0, return_inverse=True)[1].ravel() if len(times) else np.zeros(0, np.int64)
+    size = int(interval.max(initial=-1)) + 1
+    entries = sum(len(np.unique(end[dated].astype(np.int64) * size + interval)) for end in (graph.head, graph.tail))
+    return 3.0 * 8.0 * entries
+
+
+def _training_bytes(entities: int, config: Config) -> float:
+    """Numbers that the encoder holds for each entity when a step of training turns back.
+
+    The vectors, their gradients and the optimiser's squares; in each aspect the input of every layer, what it sums and
+    gives, all layers side by side, and the gate over them; at the end all aspects side by side, as they are, with
+    dropout, and their gradient.
+    """
+    layers = _DEPTH + 1
+    aspect = 1 + 2 * _DEPTH + 2 * layers
+    vectors = 3 + (2 + config.time_aspect) * aspect + 3 * 2 * layers
+    return 4.0 * config.dimension * vectors * entities
+
+
+def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config) -> None:
+    """Refuse a run that cannot keep within its memory limit.
+
+    Raises
+    ------
+    InputError
+        With what it needs, and what to do.
+    """
+    least = least_bytes(source, target, config)
+    if least <= config.memory_limit:
+        return
+    facts, enough = source.n_facts + target.n_facts, math.ceil(least / _GB * 10) / 10
+    raise InputError(
+        f"a run of method {config.method} on {facts:,} facts takes at least about {least / _GB:.1f} GB, and the memory "
+        f"limit is {config.memory_limit / _GB:.1f} GB; give it more (memory_limit, --memory-limit {enough:g}GB)"
+        f"{_what_fits(source, target, config)} or align a part of the graphs"
+    )
+
+
+def _what_fits(source: TemporalGraph, target: TemporalGraph, config: Config) -> str:
+    """The method to offer in the place of one that is too large."""
+    needed = _evidence_bytes(source, target)
+    if config.method == "evidence" or needed > config.memory_limit:
+        return ","
+    return f", take --method evidence, which needs about {needed / _GB:.1f} GB,"
+
+
+def quick_unit_seconds() -> float:
+    """The machine's unit, a 4096³ product, from the best of a few 2048³ ones."""
+    matrix = np.random.default_rng(0).random((_UNIT_SIZE, _UNIT_SIZE), dtype=np.float32)
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        matrix @ matrix
+        seconds.append(time.perf_counter() - start)
+    return min(seconds) * 2**3

@@ -1,0 +1,170 @@
+"""Update: align again after new facts have arrived, from what a finished run knows.
+
+The rounds go on from where they ended: pairs that the run was sure of are the evidence for the rest, what it left open
+and what is new looks for a partner, and what new facts contradict is given up. What log-odds are worth was learnt by
+the run and is not learnt again. (The paper's open-world setting.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.config import Config
+from dualmatch.decode.forbidden import Forbidden
+from dualmatch.engine import Engine
+from dualmatch.errors import InputError
+from dualmatch.graph.growth import Grown
+from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.methods.align import warn_of_doubts
+from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.context import Run
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.model import Model
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.result import Keeper, align_by_evidence, same_as_before
+from dualmatch.methods.evidence.rounds import Rounds, learnt
+from dualmatch.methods.evidence.state import RoundState
+from dualmatch.methods.run_store import KeepsNothing
+from dualmatch.progress import Progress, Stages
+
+Ids = NDArray[np.int64]
+
+_MAX_ROUNDS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What a finished run of method evidence knows, by the row numbers of its graphs.
+
+    Attributes
+    ----------
+    state:
+        Where its rounds ended.
+    confidence:
+        What log-odds are worth.
+    first_pairs: (n, 2)
+        Pairs believed after its first round.
+    seeds, forbidden: (n, 2)
+        What it was given.
+    """
+
+    state: RoundState
+    confidence: Confidence
+    first_pairs: Ids
+    seeds: Ids
+    forbidden: Ids
+
+    @classmethod
+    def of(cls, alignment: Alignment) -> Self:
+        """What an alignment knows that is still in memory."""
+        evidence = alignment.evidence
+        if evidence is None:
+            raise InputError(f"an update goes on from method evidence; {alignment.method} keeps nothing to go on from")
+        if evidence.problem.literals is not None:
+            raise InputError("the run compared labels, which new entities come without; align again with all facts")
+        return cls(
+            evidence.open_state,
+            evidence.confidence,
+            evidence.first_pairs,
+            alignment.pairs[alignment.is_seed].astype(np.int64),
+            alignment.forbidden.pairs.astype(np.int64),
+        )
+
+    @classmethod
+    def from_run(
+        cls,
+        rounds: Rounds,
+        confidence: Confidence,
+        seeds: NDArray[np.integer] | None,
+        forbidden: NDArray[np.integer] | None,
+    ) -> Self:
+        """What a finished run has kept."""
+        none = np.zeros((0, 2), dtype=np.int64)
+        return cls(
+            rounds.state,
+            confidence,
+            rounds.first_pairs,
+            none if seeds is None else seeds.astype(np.int64),
+            none if forbidden is None else forbidden.astype(np.int64),
+        )
+
+    def at(self, source: Grown, target: Grown) -> Known:
+        """The same by the row numbers of the graphs that have grown; what is known of relations is left behind."""
+        shape = source.graph.n_entities, target.graph.n_entities
+        rows = source.row_of, target.row_of
+
+        def moved(pairs: Ids) -> Ids:
+            target_row = np.where(pairs[:, 1] == NO_PARTNER, NO_PARTNER, rows[1][pairs[:, 1]])
+            return np.stack([rows[0][pairs[:, 0]], target_row], axis=1)
+
+        old = self.state
+        n_directed = 2 * source.graph.n_relations, 2 * target.graph.n_relations
+        model = replace(Model.of_sizes(*n_directed), coverage=old.model.coverage, alone=old.model.alone)
+        c = old.candidates
+        state = RoundState.of_pairs(rows[0][c.row], rows[1][c.column], old.log_odds, shape, model, old.scale)
+        alone, elsewhere = [], []
+        for side in (0, 1):
+            alone.append(_placed(old.alone[side], rows[side], shape[side]))
+            elsewhere.append(_placed(old.elsewhere[side], rows[side], shape[side]))
+        state = replace(state, alone=(alone[0], alone[1]), elsewhere=(elsewhere[0], elsewhere[1]))
+        return Known(state, self.confidence, moved(self.first_pairs), moved(self.seeds), moved(self.forbidden))
+
+
+def update(
+    known: Known,
+    source: Grown,
+    target: Grown,
+    config: Config,
+    *,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    keeper: Keeper | None = None,
+) -> Alignment:
+    """The alignment of two graphs that have grown, from what a finished run knows; options are those of the run.
+
+    Examples
+    --------
+    >>> from dualmatch import TemporalGraph, align
+    >>> from dualmatch.graph.growth import grown
+    >>> from dualmatch.simulate import World, simulate
+    >>> pair = simulate(World(entities=100, seed=1))
+    >>> before = align(pair.source, pair.target)
+    >>> more = TemporalGraph.from_facts([("Ada", "met", pair.source.entities[0], "1833")])
+    >>> nothing = TemporalGraph.from_facts([])
+    >>> after = update(
+    ...     Known.of(before), grown(pair.source, more), grown(pair.target, nothing), before.config
+    ... )
+    >>> len(after.pairs) == len(before.pairs)
+    True
+    """
+    stages = Stages(progress)
+    now = known.at(source, target)
+    seeds, forbidden = now.seeds.astype(np.int32), Forbidden(now.forbidden)
+    run = Run(source.graph, target.graph, seeds, config, stages, KeepsNothing(), None, forbidden, engine)
+    problem = Problem.of(source.graph, target.graph, now.seeds, forbidden, engine, many_to_one=config.many_to_one)
+    with stages("evidence"):
+        if source.is_as_before and target.is_as_before and known.state.has_slots:
+            evidence = same_as_before(problem, known.state, known.first_pairs, known.confidence, keeper)
+        else:
+            evidence = align_by_evidence(
+                problem,
+                start=learnt(problem, now.state),
+                first_pairs=now.first_pairs,
+                confidence=now.confidence,
+                max_rounds=_MAX_ROUNDS,
+                progress=stages.step,
+                keeper=keeper,
+            )
+    warn_of_doubts(evidence)
+    return run.of_evidence(evidence)
+
+
+def _placed(values: NDArray[np.float64], rows: Ids, size: int) -> NDArray[np.float64]:
+    """Values of entities at their rows now; of an entity that is new, nothing is known."""
+    placed = np.full(size, 0.5)
+    placed[rows] = values
+    return placed

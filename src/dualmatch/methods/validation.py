@@ -1,0 +1,182 @@
+"""What `align` accepts: graphs or what can be read as one, seeds as rows or names."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualmatch.config import EXPLAINED, Config, Method
+from dualmatch.decode.forbidden import Forbidden
+from dualmatch.errors import InputError
+from dualmatch.graph.literals import LiteralPair
+from dualmatch.graph.matrices import shared_intervals
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.pairs import NO_PARTNER, Pairs
+from dualmatch.graph.times import UNKNOWN, Precision, coarsen
+from dualmatch.readers.read import Source, read_graph
+
+logger = logging.getLogger(__name__)
+
+ForbiddenPairs = NDArray[np.integer] | Iterable[tuple[str, str | None]] | Iterable[tuple[int, int]]
+KnownPairs = NDArray[np.integer] | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
+
+
+def as_graph(given: TemporalGraph | Source, side: Literal["source", "target"]) -> TemporalGraph:
+    """A graph as it is; a file, a data frame or tuples as `read_graph` reads them, called by their side in messages."""
+    if isinstance(given, TemporalGraph):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_graph(given)
+    try:
+        return read_graph(given, name=side)
+    except InputError as error:
+        raise InputError(str(error) if str(error).startswith(side) else f"{side}: {error}") from None
+
+
+def check_pairs(pairs: KnownPairs | None, source: TemporalGraph, target: TemporalGraph, what: str = "seeds") -> Pairs:
+    """Known pairs as (n, 2) rows; unknown entities and entities given twice are errors.
+
+    Parameters
+    ----------
+    pairs:
+        (n, 2) row numbers, or tuples of row numbers or of names.
+    what:
+        What to call them in messages.
+    """
+    given = (
+        np.zeros((0, 2), np.int32)
+        if pairs is None
+        else np.asarray(pairs if isinstance(pairs, np.ndarray) else [*pairs])
+    )
+    if given.size == 0:
+        return np.zeros((0, 2), np.int32)
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise InputError(f"{what}: an array of shape {given.shape}; give two columns, source and target")
+    by_row = np.issubdtype(given.dtype, np.integer)
+    rows = given if by_row else _rows_of_names(given, source, target, what)
+    for side, graph, column in (("source", source, rows[:, 0]), ("target", target, rows[:, 1])):
+        if column.min() < 0 or column.max() >= graph.n_entities:
+            raise InputError(f"{what}: a {side} row lies outside 0…{graph.n_entities - 1}; give rows of {graph.name}")
+        values, counts = np.unique(column, return_counts=True)
+        if (counts > 1).any():
+            name, times = graph.entities[int(values[counts > 1][0])], int(counts[counts > 1][0])
+            raise InputError(
+                f"{what}: {side} entity {name!r} stands in {times} pairs; pairs are 1-to-1, keep one of them"
+            )
+    return rows.astype(np.int32)
+
+
+def _rows_of_names(names: NDArray[Any], source: TemporalGraph, target: TemporalGraph, what: str) -> NDArray[np.int64]:
+    columns = []
+    for side, graph, given in (("source", source, names[:, 0]), ("target", target, names[:, 1])):
+        rows = graph.rows_of(given.tolist())
+        if (rows < 0).any():
+            first = str(given[rows < 0][0])
+            raise InputError(
+                f"{what}: {(rows < 0).sum()} {side} entities are not in {graph.name}, {first!r} among them; "
+                "mend the names or leave their pairs out"
+            )
+        columns.append(rows)
+    return np.stack(columns, axis=1)
+
+
+def check_forbidden(
+    forbidden: ForbiddenPairs | None, source: TemporalGraph, target: TemporalGraph, seeds: Pairs
+) -> Pairs:
+    """Forbidden pairs as (n, 2) rows, a target of -1 for a source without partner; what seeds say is an error."""
+    given = [] if forbidden is None else [(s, NO_PARTNER if t is None else t) for s, t in forbidden]
+    rows = np.array(
+        [(_row(s, source, "source"), NO_PARTNER if t == NO_PARTNER else _row(t, target, "target")) for s, t in given],
+        dtype=np.int32,
+    ).reshape(-1, 2)
+    rows = np.unique(rows, axis=0)
+    both = np.flatnonzero(~Forbidden(rows).allows(seeds))
+    if len(both):
+        s, t = seeds[both[0]].tolist()
+        raise InputError(
+            f"{len(both)} seeds are forbidden, {source.entities[s]!r} with {target.entities[t]!r} among them; "
+            "take them out of the seeds or of what is forbidden"
+        )
+    return rows
+
+
+def _row(entity: str | int, graph: TemporalGraph, side: str) -> int:
+    """Row of an entity that is given by name or by row."""
+    if isinstance(entity, str):
+        if entity not in graph.entity_rows:
+            raise InputError(f"forbidden pairs: {side} entity {entity!r} is not in {graph.name}; mend the name")
+        return graph.entity_rows[entity]
+    if not 0 <= entity < graph.n_entities:
+        raise InputError(f"forbidden pairs: a {side} row lies outside 0…{graph.n_entities - 1}; give rows")
+    return int(entity)
+
+
+def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
+    """An empty graph cannot be aligned."""
+    for graph in (source, target):
+        if graph.n_facts == 0:
+            raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
+
+
+def check_deciding(config: Config) -> None:
+    """Only methods that go by evidence have a confidence that is a probability, and more than 1-to-1 pairs."""
+    if config.method in EXPLAINED:
+        return
+    if config.many_to_one:
+        raise InputError(
+            f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
+        )
+    if config.max_fdr is not None:
+        raise InputError(
+            f"max_fdr is there for methods evidence and fused; the confidence of {config.method} only orders pairs, so "
+            "leave it out"
+        )
+
+
+def check_labels(wanted: bool, method: Method) -> None:
+    """Only methods that go by evidence look at labels."""
+    if wanted and method not in EXPLAINED:
+        raise InputError(f"method {method} does not look at labels; use method evidence, or leave the labels out")
+
+
+def warn_of_missing_labels(literals: LiteralPair, source: TemporalGraph, target: TemporalGraph) -> None:
+    """Labels are compared: those of one side alone say nothing."""
+    without = [graph.name for graph, said in zip((source, target), literals, strict=True) if not len(said)]
+    if without:
+        logger.warning(
+            "labels help only where both sides have some, and there are none for the entities of %s",
+            " and ".join(without),
+        )
+
+
+def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_precision: bool = False) -> str | None:
+    """What keeps time from telling entities apart, in words; None where it can.
+
+    Parameters
+    ----------
+    at_any_precision:
+        Whether a year and a day of it may meet; otherwise only equal intervals do.
+    """
+    for graph in (source, target):
+        if not graph.has_times:
+            return f"{graph.name}: no fact has a time, so time cannot tell its entities apart"
+    if at_any_precision:
+        common = np.intersect1d(_years(source), _years(target))
+    else:
+        intervals = shared_intervals(source, target)
+        common = np.intersect1d(intervals.source[intervals.source >= 0], intervals.target[intervals.target >= 0])
+    if not len(common):
+        return f"{source.name} and {target.name} have no time in common; check their date formats and spans"
+    return None
+
+
+def _years(graph: TemporalGraph) -> NDArray[np.int32]:
+    """The years in which a fact begins or ends; opaque times as they are."""
+    times = np.concatenate([graph.begin, graph.end])
+    known = times[times != UNKNOWN]
+    return np.unique(known if graph.opaque_times else coarsen(known, Precision.YEAR))

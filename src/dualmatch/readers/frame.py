@@ -1,0 +1,95 @@
+"""Parquet files, and data frames of any library that exports Arrow: polars, pandas, pyarrow, duckdb."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Protocol, TypeGuard
+
+import polars as pl
+
+from dualmatch.errors import InputError
+from dualmatch.files.compressed import STANDARD_INPUT, is_packed, shown
+from dualmatch.files.text_lines import LINE
+from dualmatch.readers.columns import TableShape, table_shape
+from dualmatch.readers.delimited import Note
+from dualmatch.readers.facts import Rows
+
+_BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+
+
+class ArrowFrame(Protocol):
+    """Anything that exports its rows through the Arrow C stream interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+def is_frame(given: object) -> TypeGuard[ArrowFrame]:
+    """Whether an object is a data frame this module reads."""
+    return hasattr(given, "__arrow_c_stream__") or isinstance(given, pl.LazyFrame)
+
+
+def parquet_rows(file: BinaryIO, path: Path, columns: Mapping[str, str] | None, note: Note) -> Iterator[Rows]:
+    """Rows of a Parquet file; only the columns of a fact are read."""
+    # Parquet is read from its end: what cannot be searched is held in memory.
+    plain = path != STANDARD_INPUT and not is_packed(path)
+    data: Any = path if plain else io.BytesIO(file.read())
+    try:
+        names = list(pl.read_parquet_schema(data))
+        if not plain:
+            data.seek(0)
+        shape = table_shape(names, columns, shown(path))
+        _refuse_numbers(shape, shown(path))
+        table = pl.read_parquet(data, columns=[names[place] for place in shape.places.values()], glob=False)
+    except _BROKEN as error:
+        raise InputError(f"{shown(path)}: no readable Parquet file ({_first_line(error)}); write it anew") from None
+    yield _rows(table, shape, names, path, note)
+
+
+def frame_rows(frame: ArrowFrame, name: str, columns: Mapping[str, str] | None, note: Note) -> Iterator[Rows]:
+    """Rows of a data frame."""
+    try:
+        table = frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
+    except (*_BROKEN, TypeError) as error:
+        raise InputError(f"{name}: this data frame cannot be read ({_first_line(error)})") from None
+    shape = table_shape(table.columns, columns, name)
+    _refuse_numbers(shape, name)
+    yield _rows(table, shape, table.columns, Path(name), note)
+
+
+def _rows(table: pl.DataFrame, shape: TableShape, names: list[str], path: Path, note: Note) -> Rows:
+    if shape.note:
+        note(shape.note)
+    columns = [_as_text(table[names[place]], role, shown(path)) for role, place in shape.places.items()]
+    texts = pl.DataFrame(columns).with_row_index(LINE, offset=1)
+    return Rows(path, texts, lambda row: "\t".join("" if value is None else value for value in texts.row(row)[1:]))
+
+
+def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
+    """A column of names, numbers or dates as text; a number kept as 2005.0, as pandas does beside NaN, is 2005."""
+    kind = column.dtype
+    if kind == pl.String:
+        return column.alias(role)
+    if isinstance(kind, pl.Datetime):
+        column = column.dt.date()
+    elif kind.is_float():
+        whole = column.fill_nan(None).cast(pl.Int64, strict=False)
+        if not (whole.cast(kind) == column.fill_nan(None)).fill_null(True).all():
+            raise InputError(f"{where}: column {column.name!r} holds fractions; a {role} is text or a whole number")
+        column = whole
+    elif not (kind.is_integer() or kind in (pl.Date, pl.Null) or isinstance(kind, pl.Categorical | pl.Enum)):
+        raise InputError(f"{where}: column {column.name!r} holds {kind}; a {role} is text, a number or a date")
+    try:
+        return column.cast(pl.String).alias(role)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{where}: column {column.name!r} cannot be read ({_first_line(error)})") from None
+
+
+def _refuse_numbers(shape: TableShape, where: str) -> None:
+    if not shape.has_header:
+        raise InputError(f"{where}: its columns have names; give those, not numbers")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

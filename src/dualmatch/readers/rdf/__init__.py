@@ -1,0 +1,1 @@
+"""RDF to facts with times."""

@@ -1,0 +1,1 @@
+"""The paper's experiments, public datasets and benchmarks."""

@@ -1,0 +1,178 @@
+"""`dualmatch benchmark`: one run on a benchmark folder, its accuracy under both protocols and its cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from dualmatch.config import Config
+from dualmatch.errors import InputError
+from dualmatch.evaluate import Evaluation, evaluate
+from dualmatch.graph.literals import LiteralPair, Literals
+from dualmatch.graph.pairs import Pairs
+from dualmatch.memory import peak_mb
+from dualmatch.methods.align import align
+from dualmatch.methods.alignment import Alignment
+from dualmatch.progress import Progress, Stages
+from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
+from dualmatch.readers.read import read_labels
+
+Setting = Literal["unsupervised", "supervised"]
+STAGES: Final = ("read", "temporal", "relational", "evidence", "decode")
+_UNIT_SIZE: Final = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkRun:
+    """A measured run: the alignment, and the report in the shape of BENCHMARK.md's JSON."""
+
+    alignment: Alignment
+    report: dict[str, Any]
+
+
+def unit_seconds(repeats: int = 3) -> list[float]:
+    """The machine's own unit: the seconds of a 4096³ float32 matrix product, measured a few times."""
+    matrix = np.random.default_rng(0).random((_UNIT_SIZE, _UNIT_SIZE), dtype=np.float32)
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        matrix @ matrix
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def benchmark(
+    folder: Path,
+    config: Config,
+    setting: Setting = "unsupervised",
+    seed_pairs: int | None = None,
+    group_files: Mapping[str, Path] | None = None,
+    label_files: tuple[Path, Path] | None = None,
+    progress: Progress | None = None,
+) -> BenchmarkRun:
+    """Run a method on a folder and measure it as BENCHMARK.md has it.
+
+    Parameters
+    ----------
+    setting:
+        ``"unsupervised"``: no seeds, all of gold is tested; ``"supervised"``: the first `seed_pairs` rows of
+        ``sup_pairs`` (all, where None) are seeds and the rest of gold is tested.
+    group_files:
+        Name → pair file, looked up in the folder first.
+    label_files:
+        Labels of the source and of the target, looked up in the folder first; without them names are not compared.
+
+    Returns
+    -------
+    BenchmarkRun
+        With the JSON object of the benchmark; what does not apply to the method is None there.
+    """
+    if setting == "unsupervised" and seed_pairs is not None:
+        raise InputError("--seed-pairs goes with --setting supervised; an unsupervised run has no seeds")
+    unit = unit_seconds()
+    start = time.perf_counter()
+    stages = Stages(progress)
+    with stages("read"):
+        data = read_folder(folder)
+        supervision, reference = data.read_pairs("sup_pairs"), data.read_pairs("ref_pairs")
+        gold = _gold(supervision, reference, data)
+        seeds = _seeds(supervision, setting, seed_pairs, folder)
+        if len(seeds) == len(gold):
+            raise InputError(f"{folder / 'ref_pairs'}: no pair is left to test; add true pairs or lower --seed-pairs")
+        literals = None if label_files is None else _labels(data, label_files, folder)
+        groups = {name: data.read_pairs(path) for name, path in (group_files or {}).items()}
+    alignment = align(
+        data.source,
+        data.target,
+        seeds if len(seeds) else None,
+        literals=literals,
+        config=config,
+        progress=progress,
+    )
+    total, peak = time.perf_counter() - start, peak_mb()
+    unit += unit_seconds()
+    evaluation = evaluate(alignment, gold, groups)
+    seconds = _seconds({**stages.seconds, **alignment.seconds}, total)
+    report = {
+        "method": config.method,
+        "setting": setting,
+        "seed_pairs": len(seeds),
+        "seed": config.seed,
+        "version": alignment.version,
+        "dataset": folder.resolve().name,
+        **_accuracy(evaluation, alignment),
+        "seconds": seconds,
+        "unit_seconds": float(np.median(unit)),
+        "peak_mb": peak,
+    }
+    return BenchmarkRun(alignment, report)
+
+
+def _seeds(supervision: Pairs, setting: Setting, seed_pairs: int | None, folder: Path) -> Pairs:
+    if setting == "unsupervised":
+        return supervision[:0]
+    if not len(supervision):
+        raise InputError(f"{folder / 'sup_pairs'}: no pairs; a supervised run needs seeds, so add some there")
+    if seed_pairs is not None and not 0 < seed_pairs <= len(supervision):
+        raise InputError(
+            f"{folder / 'sup_pairs'}: holds {len(supervision)} pairs; --seed-pairs must lie between 1 and that"
+        )
+    return supervision[:seed_pairs]
+
+
+def _labels(data: BenchmarkFolder, files: tuple[Path, Path], folder: Path) -> LiteralPair:
+    """Labels from two files, which must be about entities of the folder."""
+    literals = []
+    for path, graph in zip(files, (data.source, data.target), strict=True):
+        table = read_labels(_find(path, folder))
+        found = Literals.of(table, graph)
+        if not len(found):
+            raise InputError(f"{path}: names no entity of {graph.name}; give the source's labels first")
+        literals.append(found)
+    return literals[0], literals[1]
+
+
+def _find(path: Path, folder: Path) -> Path:
+    return folder / path if (folder / path).exists() else path
+
+
+def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
+    """All true pairs; `read_pairs` has made sure that each file for itself is 1-to-1."""
+    for side, graph, column in (("source", data.source, 0), ("target", data.target, 1)):
+        both = np.intersect1d(supervision[:, column], reference[:, column])
+        if len(both):
+            raise InputError(
+                f"{data.path / 'ref_pairs'}: {side} entity {graph.entities[both[0]]} stands in sup_pairs too; "
+                "gold pairs are 1-to-1, so take it out of one of them"
+            )
+    return np.concatenate([supervision, reference])
+
+
+def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
+    report, decoded, rounds = asdict(evaluation), alignment.decoded, alignment.rounds
+    alpha = None if decoded is None else decoded.alpha
+    return {
+        "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
+        "abstention": report["abstention"],
+        "calibration": report["calibration"],
+        "verdicts": report["verdicts"],
+        "pseudo_seeds": report["pseudo_seeds"],
+        "alpha": alpha,
+        "weights": None if alignment.weights is None else dict(alignment.weights),
+        "distance": None if alignment.distances is None else dict(alignment.distances),
+        "rounds": None if rounds is None else [asdict(step) for step in rounds],
+    }
+
+
+def _seconds(measured: Mapping[str, float], total: float) -> dict[str, float | None]:
+    """The parts, adding up to the total: what lies between them counts as decoding."""
+    parts: dict[str, float | None] = {stage: measured.get(stage) for stage in STAGES}
+    rest = total - sum(part for part in parts.values() if part is not None)
+    parts["decode"] = (parts["decode"] or 0.0) + rest
+    parts["total"] = total
+    return parts

@@ -1,0 +1,1 @@
+"""A run and what it leaves on disk: options, record, companion, stages, outputs."""

@@ -1,0 +1,321 @@
+"""The folder of a run that survives: ``dualmatch align … --run FOLDER``, ``--resume``.
+
+FOLDER/lock            who is at work in it; the kernel lets go of it when that process ends
+FOLDER/manifest.json   what the run was begun with, and its finished stages with their hashes; written last
+FOLDER/stages/…        a file for each finished stage (`dualmatch.runs.inputs`, `dualmatch.runs.stages` …)
+FOLDER/links.tsv …     the results, unless they go elsewhere
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+from dualmatch.channels.evidence.ties import Ids
+from dualmatch.channels.relational.checkpoint import Checkpoint, CheckpointStore
+from dualmatch.decode.pseudo_seeds import FoundPairs
+from dualmatch.errors import InputError, OutputError
+from dualmatch.files.atomic import remove_leftover, sync
+from dualmatch.files.fingerprint import Fingerprint
+from dualmatch.files.locking import LOCK, Holder, locked, locked_for_reading
+from dualmatch.files.npz import read_arrays, write_arrays
+from dualmatch.methods.checkpoint_file import CheckpointFile
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.state import Round, RoundState
+from dualmatch.runs.inputs import RunInputs, read_run_inputs, write_run_inputs
+from dualmatch.runs.manifest import (
+    MANIFEST,
+    Manifest,
+    Stage,
+    Terms,
+    Verb,
+    check_free,
+    check_version,
+    read_manifest,
+    seen_from,
+    write_manifest,
+)
+from dualmatch.runs.stages import read_confidence, read_rounds, write_confidence, write_rounds
+
+logger = logging.getLogger(__name__)
+
+STAGES: Final = "stages"
+LINKS: Final = "links.tsv"
+"""Where links go unless told otherwise."""
+Content = TypeVar("Content")
+
+
+class RunFolder:
+    """A run's folder, locked for writing or for reading: a `dualmatch.methods.run_store.Keeper` in files.
+
+    Attributes
+    ----------
+    path:
+        The folder.
+    manifest:
+        None until the run has begun.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest | None, before: Holder | None) -> None:
+        self.path, self._manifest, self._before = path, manifest, before
+        self._results: tuple[Path, ...] = ()
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: Path, *, resume: bool = False, force: bool = False) -> Iterator[Self]:
+        """The folder of a run that is to begin or to go on; made where it is not there.
+
+        Raises
+        ------
+        InputError
+            Where another process is at work in it, where there is nothing to go on from, where a run would be lost,
+            or where it is the folder of something else.
+        OutputError
+            Where it cannot be made or written into.
+        """
+        if resume and force:
+            raise InputError("--resume goes on with a run and --force begins it anew; give one of them")
+        _check_kind(path, resume)
+        is_new = not os.path.exists(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be made ({error.strerror}); choose another folder") from error
+        with locked(path) as before:
+            try:
+                manifest = None if force else read_manifest(path)
+                check_free(path, manifest, resume)
+                yield cls(path, manifest, before)
+            finally:
+                if not os.path.exists(path / MANIFEST):  # nothing has begun: leave nothing behind
+                    with suppress(OSError):
+                        os.unlink(path / LOCK)
+                        if is_new:
+                            path.rmdir()
+
+    @classmethod
+    @contextmanager
+    def read(cls, path: Path) -> Iterator[Self]:
+        """The folder of a run that is only to be read, as others may do at the same time.
+
+        Raises
+        ------
+        InputError
+            Where another process is writing into it, or where its manifest is none.
+        """
+        with locked_for_reading(path):
+            yield cls(path, read_manifest(path), None)
+
+    @property
+    def own_files(self) -> tuple[Path, ...]:
+        """Files that no result may take the place of."""
+        return self.path / MANIFEST, self.path / LOCK
+
+    @property
+    def manifest(self) -> Manifest:
+        if self._manifest is None:
+            raise ValueError("the run has not begun yet")
+        return self._manifest
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a run to go on with."""
+        return self._manifest is not None
+
+    @property
+    def last_stage(self) -> str | None:
+        """The stage that came to count last, in words; None where there is none yet."""
+        stages = [*self.manifest.stages.items()]
+        return f"{stages[-1][0]} {stages[-1][1].number or ''}".strip() if stages else None
+
+    @property
+    def is_finished(self) -> bool:
+        return self._manifest is not None and self._manifest.state == "finished"
+
+    def begin(
+        self, terms: Terms, inputs: Mapping[str, str | None], results: Sequence[Path] = (), verb: Verb = "align"
+    ) -> None:
+        """Begin the run, or go on with it under the same terms on the same inputs.
+
+        Parameters
+        ----------
+        results:
+            All files that will be written in the end.
+
+        Raises
+        ------
+        InputError
+            With every option and every input that is not what it was; where an input is a stage of this very folder.
+        """
+        for name in inputs:
+            if Path(name).is_relative_to((self.path / STAGES).resolve()):
+                raise InputError(f"{name}: is kept by the run that this one would replace; give --run another folder")
+        if self._manifest is None:
+            self._manifest = Manifest(terms, dict(inputs), verb)
+            write_manifest(self._manifest, self.path)
+        else:
+            self._check(terms, inputs)
+        self._results = tuple(results)
+        self._tidy()
+
+    def _check(self, terms: Terms, inputs: Mapping[str, str | None]) -> None:
+        manifest = self.manifest
+        check_version(self.path, manifest.version)
+        if manifest.verb == "update":
+            raise InputError(f"{self.path}: holds an update, which --resume cannot go on with; {manifest.way_on}")
+        changed = manifest.terms.differences(terms)
+        for name in dict.fromkeys((*manifest.inputs, *inputs)) if not changed else ():
+            if inputs.get(name) != manifest.inputs.get(name):
+                gone = "is gone" if inputs.get(name) is None else "has changed"
+                changed.append(f"{name}: {gone} since the run began; bring it back as it was")
+        if changed:
+            listed = "\n".join(f"  {each}" for each in changed)
+            raise InputError(
+                f"{self.path}: the run cannot go on as asked; give what it had, or begin it anew with --force in the "
+                f"place of --resume:\n{listed}"
+            )
+
+    def _tidy(self) -> None:
+        """Remove what a killed process left: temporary files, and stages that did not come to count."""
+        folder = self.path / STAGES
+        named = {stage.file for stage in self.manifest.stages.values()}
+        for file in [*folder.iterdir()] if folder.is_dir() else []:
+            if f"{STAGES}/{file.name}" not in named and not file.is_dir():
+                with suppress(OSError):
+                    file.unlink()
+        if self._before is not None:
+            for path in (self.path / MANIFEST, *self._results):
+                remove_leftover(path, self._before.process)
+
+    def place(self, name: str) -> Path:
+        """A path of the manifest, where it is now."""
+        return self.path / name
+
+    @contextmanager
+    def keeping(self, name: str, number: int = 0) -> Iterator[Path]:
+        """Give a path to write a stage to; it counts once all is on the disk. The stage of that name before it goes."""
+        before = self.manifest.stages.get(name)
+        file = self.path / STAGES / (f"{name}-{number}.npz" if number else f"{name}.npz")
+        try:
+            if not file.parent.is_dir():
+                file.parent.mkdir()
+                sync(self.path)
+        except OSError as error:
+            raise OutputError(f"{file.parent}: cannot be made ({error.strerror}); nothing was changed") from error
+        yield file
+        stage = Stage(f"{STAGES}/{file.name}", Fingerprint.of(file), number)
+        manifest = self.manifest.with_stage(name, stage)
+        write_manifest(manifest, self.path)
+        self._manifest = manifest
+        logger.info("%s: kept %s", self.path, self.last_stage)
+        if before is not None and before.file != stage.file:
+            with suppress(OSError):
+                self.place(before.file).unlink()
+
+    def kept(self, name: str, read: Callable[[Path], Content]) -> Content | None:
+        """A stage that was kept; None where it was not, or where its file is not what it was: then it is made again."""
+        stage = self.manifest.stages.get(name)
+        if stage is None:
+            return None
+        path = self.place(stage.file)
+        if not stage.content.fits(path):
+            what = "is damaged" if path.exists() else "is gone"
+            logger.warning("%s: %s; going back to the stage before it", path, what)
+            return None
+        return read(path)
+
+    def finish(self) -> None:
+        """All results are written: say so."""
+        results = {seen_from(self.path, path): Fingerprint.of(path) for path in self._results}
+        self._manifest = self.manifest.finished(results)
+        write_manifest(self._manifest, self.path)
+
+    def results_are_there(self) -> bool:
+        """Whether all results of a finished run are what they were; False where one is gone.
+
+        Raises
+        ------
+        InputError
+            Where one was changed: it is not overwritten unasked.
+        """
+        places = {self.place(name): content for name, content in self.manifest.results.items()}
+        changed = [path for path, content in places.items() if path.exists() and not content.fits(path)]
+        if changed:
+            raise InputError(
+                "\n".join(
+                    f"{path}: has changed since the run was finished; remove it, and --resume writes it again"
+                    for path in changed
+                )
+            )
+        return all(path.exists() for path in places)
+
+    # What the stages hold.
+
+    def inputs(self) -> RunInputs | None:
+        return self.kept("graphs", read_run_inputs)
+
+    def keep_inputs(self, inputs: RunInputs) -> None:
+        with self.keeping("graphs") as path:
+            write_run_inputs(inputs, path)
+
+    def kept_round(self) -> Rounds | None:
+        return self.kept("round", read_rounds)
+
+    def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: Ids) -> None:
+        with self.keeping("round", len(log)) as path:
+            write_rounds(state, log, first_pairs, path)
+
+    def kept_confidence(self) -> Confidence | None:
+        return self.kept("outcome", read_confidence)
+
+    def keep_confidence(self, confidence: Confidence) -> None:
+        with self.keeping("outcome") as path:
+            write_confidence(confidence, path)
+
+    def pseudo_seeds(self) -> FoundPairs | None:
+        return self.kept("pseudo-seeds", _read_found)
+
+    def keep_pseudo_seeds(self, found: FoundPairs) -> None:
+        with self.keeping("pseudo-seeds") as path:
+            write_arrays(path, {}, {"pairs": found.pairs, "confidence": found.confidence})
+
+    @property
+    def training(self) -> CheckpointStore:
+        return _Training(self)
+
+
+class _Training:
+    """Checkpoints of training as a stage."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+
+    def read(self) -> Checkpoint | None:
+        return self._folder.kept("training", lambda path: CheckpointFile(path).read())
+
+    def write(self, checkpoint: Checkpoint) -> None:
+        with self._folder.keeping("training", checkpoint.epoch) as path:
+            CheckpointFile(path).write(checkpoint)
+
+
+def _read_found(path: Path) -> FoundPairs:
+    arrays = read_arrays(path).arrays
+    return FoundPairs(arrays["pairs"], arrays["confidence"])
+
+
+def _check_kind(path: Path, resume: bool) -> None:
+    """Refuse what is no folder, and the folder of something else: a run's files must not be strewn into it."""
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise InputError(f"{path}: is no folder; give a run a folder of its own")
+    held = set(os.listdir(path)) if os.path.isdir(path) else set()
+    if resume and not held & {MANIFEST, LOCK}:
+        raise InputError(f"{path}: no run was begun in it, so there is none to go on with; leave --resume out")
+    strange = sorted(name for name in held - {MANIFEST, LOCK, STAGES} if not name.startswith(f".{MANIFEST}."))
+    if strange and MANIFEST not in held:
+        shown = ", ".join(strange[:3]) + (" …" if len(strange) > 3 else "")
+        raise InputError(f"{path}: holds other files ({shown}); give a run a folder of its own")

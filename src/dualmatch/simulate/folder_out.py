@@ -1,0 +1,117 @@
+"""Benchmark folders out: two graphs and their true pairs as `dualmatch.read_folder` reads them.
+
+=======================  =========================================================================================
+``ent_ids_1/2``          id, name; the target's ids go on where the source's end
+``rel_ids_1/2``          id, name; likewise
+``time_id``              id, date (day, month or year); id 0 is ``-inf``, unknown
+``triples_1/2``          head, relation, tail, begin, end
+``sup_pairs, ref_pairs``  true pairs: seeds, and the rest
+=======================  =========================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dualmatch.errors import OutputError
+from dualmatch.files.atomic import sync
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN, format_date
+
+Ints = NDArray[np.int32]
+
+BENCHMARK_FILES: Final = (
+    *("ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id", "triples_1", "triples_2"),
+    *("sup_pairs", "ref_pairs"),
+)
+
+
+@contextmanager
+def replacing_folder(path: Path, files: Collection[str], force: bool, writer: str) -> Iterator[Path]:
+    """Give an empty folder beside `path`; put it in its place once all is written and synced.
+
+    Parameters
+    ----------
+    files:
+        What such a folder holds: with `force`, one that holds nothing else may be replaced.
+    writer:
+        Who writes such folders, for messages.
+
+    Raises
+    ------
+    OutputError
+        Where the folder exists already, or cannot be written.
+    """
+    _refuse_what_must_stay(path, files, force, writer)
+    draft, old = (path.with_name(f".{path.name}.{secrets.token_hex(4)}.{kind}") for kind in ("draft", "old"))
+    try:
+        try:
+            draft.mkdir()
+            yield draft
+            sync(draft)
+            if path.exists():
+                path.rename(old)
+            draft.rename(path)
+            sync(path.parent)
+        finally:
+            if old.exists() and not path.exists():
+                old.rename(path)
+            for leftover in (draft, old):
+                shutil.rmtree(leftover, ignore_errors=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); nothing was changed") from error
+
+
+def write_benchmark_files(folder: Path, source: TemporalGraph, target: TemporalGraph, seeds: Ints, test: Ints) -> None:
+    """Write both graphs and their pairs (rows) into a folder that is there."""
+    codes = np.unique(np.concatenate([[UNKNOWN], source.begin, source.end, target.begin, target.end]))  # UNKNOWN first
+    dates = ["-inf", *(format_date(code) for code in codes[1:].tolist())]
+    write_table(folder / "time_id", (np.arange(len(codes)), dates))
+    firsts = ("1", source, 0, 0), ("2", target, source.n_entities, source.n_relations)
+    for suffix, graph, first_entity, first_relation in firsts:
+        write_table(folder / f"ent_ids_{suffix}", (first_entity + np.arange(graph.n_entities), graph.entities))
+        write_table(folder / f"rel_ids_{suffix}", (first_relation + np.arange(graph.n_relations), graph.relations))
+        write_table(folder / f"triples_{suffix}", _fact_ids(graph, first_entity, first_relation, codes))
+    for name, pairs in (("sup_pairs", seeds), ("ref_pairs", test)):
+        write_table(folder / name, (pairs[:, 0], pairs[:, 1] + source.n_entities))
+
+
+def write_table(path: Path, columns: Iterable[NDArray[np.integer] | Iterable[str]]) -> None:
+    """Tab-separated columns without a heading, synced."""
+    table = pl.DataFrame({str(number): column for number, column in enumerate(columns)})
+    with path.open("wb") as file:
+        table.write_csv(file, separator="\t", include_header=False, quote_style="never")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _refuse_what_must_stay(path: Path, files: Collection[str], force: bool, writer: str) -> None:
+    if not path.parent.is_dir():
+        raise OutputError(f"{path.parent}: no such folder; make it first")
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise OutputError(f"{path}: is there already and is no folder; choose another name")
+    if not path.exists():
+        return
+    if not force:
+        raise OutputError(f"{path}: is there already; choose another name, or replace it with --force")
+    foreign = sorted(item.name for item in path.iterdir() if item.name not in files or not item.is_file())
+    if foreign:
+        names = ", ".join(foreign[:3])
+        raise OutputError(f"{path}: holds {names}, which no {writer} writes; move it away or choose another name")
+
+
+def _fact_ids(graph: TemporalGraph, first_entity: int, first_relation: int, codes: Ints) -> list[NDArray[np.int64]]:
+    """Columns of ids, (n_facts,) each: head, relation, tail, begin, end."""
+    shifted = ((graph.head, first_entity), (graph.relation, first_relation), (graph.tail, first_entity))
+    ids = [column.astype(np.int64) + first for column, first in shifted]
+    return ids + [np.searchsorted(codes, column).astype(np.int64) for column in (graph.begin, graph.end)]

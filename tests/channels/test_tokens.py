@@ -1,0 +1,58 @@
+"""Tokens of some entities: the same as those entities' part of everybody's tokens, for less."""
+
+import numpy as np
+import pytest
+
+from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
+from dualmatch.channels.evidence.knowledge import Knowledge, SoftPairs
+from dualmatch.channels.evidence.tokens import TokenBuilder, build_tokens
+from dualmatch.simulate import SimulatedPair, World, simulate
+
+PAIR = simulate(World(entities=200, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, seed=11))
+
+
+def sides_of(pair: SimulatedPair) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
+    return fact_sides(pair.source, pair.target)
+
+
+def knowledge(n_pairs: int) -> Knowledge:
+    left, right, _ = sides_of(PAIR)
+    known = PAIR.gold[:n_pairs].astype(np.int64)
+    soft = SoftPairs(known[:, 0], known[:, 1], np.linspace(0.5, 1.0, n_pairs))
+    return Knowledge(soft, np.arange(left.n_directed) % 7, np.arange(right.n_directed) % 5)
+
+
+@pytest.mark.parametrize("known", [None, knowledge(60)], ids=["times alone", "with neighbours"])
+@pytest.mark.parametrize("after_a_whole_round", [False, True])
+def test_some_entities_tokens_are_their_part_of_all(known: Knowledge | None, after_a_whole_round: bool) -> None:
+    left, right, kinds = sides_of(PAIR)
+    rng = np.random.default_rng(3)
+    among = tuple(np.sort(rng.choice(sides.n_entities, 60, replace=False)) for sides in (left, right))
+    builder = TokenBuilder(left, right, kinds)
+    whole = (builder if after_a_whole_round else TokenBuilder(left, right, kinds)).build(known)
+    part = builder.build(known, (among[0], among[1]), whole.smoothing)
+    of_all, of_some = scored_tokens(whole), scored_tokens(part)
+    for side in (0, 1):
+        assert of_some.known[side] == pytest.approx(of_all.known[side][among[side]], rel=1e-6)
+    everything = (of_all.source @ of_all.target.T).toarray()[np.ix_(*among)]
+    assert (of_some.source @ of_some.target.T).toarray() == pytest.approx(everything, abs=1e-6)
+    assert len(part.weights) < len(whole.weights)
+
+
+def test_candidates_of_some_entities_lie_among_them() -> None:
+    left, right, kinds = sides_of(PAIR)
+    among = np.arange(0, left.n_entities, 3), np.arange(1, right.n_entities, 2)
+    tokens = build_tokens(left, right, kinds, knowledge(40), among, smoothing=1.0)
+    found = find_candidates(scored_tokens(tokens), (left.n_entities, right.n_entities)).tocoo()
+    assert found.nnz > 0
+    assert found.shape == (left.n_entities, right.n_entities)
+    assert set(found.row) <= set(among[0])
+    assert set(found.col) <= set(among[1])
+
+
+@pytest.mark.parametrize("among", [(np.zeros(0, np.int64), np.arange(5)), (np.zeros(0, np.int64),) * 2])
+def test_nobody_has_no_tokens_in_common(among: tuple[np.ndarray, np.ndarray]) -> None:
+    left, right, kinds = sides_of(PAIR)
+    tokens = build_tokens(left, right, kinds, None, among, smoothing=1.0)
+    assert find_candidates(scored_tokens(tokens), (left.n_entities, right.n_entities)).nnz == 0

@@ -1,0 +1,95 @@
+"""An alignment file against gold pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dualmatch.errors import InputError
+from dualmatch.evaluate import LinkQuality, link_quality
+from dualmatch.links.gold import read_gold
+from dualmatch.links.read import read_links
+
+MakeFolder = Callable[..., Path]
+HEADER = "source\ttarget\tconfidence\n"
+LINKS = f"{HEADER}Ada\tQ7\t0.9\nCharles\tQ84\t0.3\nLondon\tQ46\t0.7\n"
+
+
+def evaluate_links(path: Path, gold: Path, folder: Path | None = None) -> LinkQuality:
+    links, confidence = read_links(path)
+    return link_quality(links, confidence, read_gold(gold, links, folder))
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Path:
+    (tmp_path / "links.tsv").write_text(LINKS)
+    return tmp_path / "links.tsv"
+
+
+def test_gold_by_name(links: Path, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.tsv"
+    gold.write_text("Ada\tQ7\nCharles\tQ46\n")
+    found = evaluate_links(links, gold)
+    assert found.abstention.emitted == 3
+    assert found.abstention.precision == pytest.approx(1 / 3)
+    assert found.abstention.recall == 0.5
+    assert found.abstention.f1 == pytest.approx(0.4)
+    assert found.abstention.no_match_precision is None
+    assert found.calibration.ece == pytest.approx((0.1 + 0.3 + 0.7) / 3)
+
+
+def test_no_match_is_judged_where_the_file_says_it() -> None:
+    links, gold = [("Ada", "Q7"), ("Echo", "Q1")], {("Ada", "Q7"), ("Mary", "Q5")}
+    said = {"no_matches": ["Mary", "Loner", "Nobody"], "undecided": ["Twin"]}
+    found = link_quality(links, np.array([0.9, 0.6]), gold, **said).abstention
+    assert found.no_match_precision == 2 / 3  # Mary has a partner
+    assert found.no_match_recall == 2 / 4  # Echo has none, but was given one; nothing was said of Twin
+    assert (found.precision, found.recall) == (0.5, 0.5)
+
+
+def test_gold_by_id_uses_the_folder_it_lies_in_or_the_one_given(
+    links: Path, make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    folder = make_folder(ref_pairs="10\t20\n11\t21\n")
+    assert evaluate_links(links, folder / "ref_pairs").abstention.recall == 0.5
+    elsewhere = (folder / "ref_pairs").rename(tmp_path / "gold")
+    assert evaluate_links(links, elsewhere, folder).abstention.recall == 0.5
+
+
+@pytest.mark.parametrize("row", ["99\t20", "Nobody\tQ7"])
+def test_an_entity_of_neither_graph_is_an_error(links: Path, make_folder: MakeFolder, row: str) -> None:
+    folder = make_folder(ref_pairs=f"{row}\n")
+    with pytest.raises(InputError) as caught:
+        evaluate_links(links, folder / "ref_pairs")
+    name = row.split("\t")[0]
+    assert str(caught.value).startswith(f"{folder / 'ref_pairs'}:1: source entity {name} is not in ")
+
+
+def test_no_gold_is_an_error(links: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none: no such file; --gold takes a file of true pairs"):
+        evaluate_links(links, tmp_path / "none")
+    (tmp_path / "gold").write_text("\n")
+    with pytest.raises(InputError, match="no pairs; there is nothing to compare with"):
+        evaluate_links(links, tmp_path / "gold")
+
+
+def test_an_alignment_without_links_has_no_precision(tmp_path: Path) -> None:
+    (tmp_path / "links.tsv").write_text(HEADER + "Ada\t\t0.9\n")
+    (tmp_path / "gold").write_text("a\tb\n")
+    found = evaluate_links(tmp_path / "links.tsv", tmp_path / "gold")
+    assert (found.abstention.precision, found.abstention.recall, found.calibration.ece) == (None, 0.0, None)
+
+
+def test_ids_without_their_folder_are_told_from_names(links: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text("10\t20\n")
+    with pytest.raises(InputError, match=r"none of its entities occurs .* add --data FOLDER"):
+        evaluate_links(links, tmp_path / "gold")
+
+
+def test_a_source_linked_twice_is_an_error(links: Path) -> None:
+    links.write_text(links.read_text() + "Ada\tQ8\t0.5\n")
+    with pytest.raises(InputError, match=r"links.tsv:5: 'Ada' has a row above already"):
+        read_links(links)

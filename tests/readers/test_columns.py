@@ -1,0 +1,81 @@
+"""Which column is what: guesses are told, what could be two things is said or refused, hints for times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dualmatch import InputError
+from dualmatch.readers.columns import table_shape
+from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.read import read, read_graph
+
+
+def test_another_column_that_could_be_it_is_told() -> None:
+    shape = table_shape(["source", "subject", "predicate", "object", "target", "year", "date"], None, "a.csv")
+    assert [*shape.places.items()] == [("head", 1), ("relation", 2), ("tail", 3), ("time", 6)]
+    assert shape.note == (
+        "a.csv: guessed that head is 'subject' (not 'source': to change that, --columns head=NAME), "
+        "relation is 'predicate', tail is 'object' (not 'target': to change that, --columns tail=NAME), "
+        "time is 'date' (not 'year': to change that, --columns time=NAME)"
+    )
+
+
+def test_what_was_asked_for_leaves_nothing_to_tell() -> None:
+    asked = {"head": "source", "relation": "rel", "tail": "target", "time": "year"}
+    shape = table_shape(["subject", "source", "rel", "target", "object", "year", "date"], asked, "a.csv")
+    assert (dict(shape.places), shape.note) == ({"head": 1, "relation": 2, "tail": 3, "time": 5}, "")
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (["head", "relation", "tail", "Start Date", "start_date"],
+         "a.csv: columns 'Start Date', 'start_date' could each be the begin; say which with --columns begin=NAME"),
+        (["head", "head", "relation", "tail"],
+         "a.csv: columns 'head', 'head' could each be the head; say which with --columns head=NAME, and give each its"),
+    ],
+)  # fmt: skip
+def test_two_columns_of_one_name_are_refused(header: list[str], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        table_shape(header, None, "a.csv")
+    assert str(caught.value).startswith(words)
+
+
+def test_a_column_is_taken_once() -> None:
+    shape = table_shape(["s", "p", "o", "from_date", "until", "date"], {"begin": "date"}, "a.csv")
+    assert dict(shape.places) == {"head": 0, "relation": 1, "tail": 2, "begin": 5, "end": 4}
+
+
+def test_the_other_column_is_said_aloud(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("subject,predicate,object,source,year\na,r,b,web,1900\n")
+    (note,) = read([path], ReadOptions()).notes
+    assert "head is 'subject' (not 'source': to change that, --columns head=NAME)" in note
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1109635200", "seconds since 1970, add --time-format epoch"),
+        ("946684800", "seconds since 1970, add --time-format epoch"),
+        ("1109635200.5", "seconds since 1970, add --time-format epoch"),
+        ("1109635200000", "milliseconds since 1970, add --time-format epoch-ms"),
+        ("20050301", "a day without hyphens, add --time-format %Y%m%d"),
+        ("27.11.1852", "day, month and year, add --time-format %d.%m.%Y"),
+        ("27/11/1852", "day, month and year, add --time-format %d/%m/%Y, or %m/%d/%Y"),
+        ("soon", None),
+    ],
+)
+def test_a_time_in_another_form_gets_a_hint_that_helps(tmp_path: Path, text: str, hint: str | None) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"head,relation,tail,time\na,r,b,{text}\n")
+    with pytest.raises(InputError) as caught:
+        read_graph(path)
+    if hint is None:
+        assert "if it is" not in str(caught.value)
+        return
+    assert str(caught.value).splitlines()[0].endswith(f"; if it is {hint}")
+    form = hint.split("--time-format ")[1].split(",")[0]
+    assert read_graph(path, time_format=form).has_times

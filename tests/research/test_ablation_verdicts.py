@@ -1,0 +1,34 @@
+"""What the ablation says a part is worth: no more than its figures bear."""
+
+from __future__ import annotations
+
+import pytest
+
+from dualmatch.research.experiments.ablation import verdict_of
+from dualmatch.research.experiments.tables import Spread, spread
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ([-2.0], "earns its place"),
+        ([-0.2], "cannot be told from chance"),
+        ([0.4], "does not earn its place"),
+        ([-2.0, -2.2, -1.9], "earns its place"),
+        ([0.38, 0.41, 0.37], "does not earn its place"),
+        # Two standard errors would call this certain; of three seeds Student's interval is more than twice as wide.
+        ([-0.1, -0.3, -0.5], "cannot be told from chance"),
+        ([0.01, -0.01, 0.02], "makes no difference"),
+        ([-0.06, -0.05, -0.07], "makes no difference"),
+    ],
+)
+def test_a_trained_part_is_judged_by_its_spread(changes: list[float], kind: str) -> None:
+    change = spread(changes)
+    assert isinstance(change, Spread)
+    assert verdict_of(change, trained=True).kind == kind
+
+
+def test_without_chance_the_pairs_are_counted() -> None:
+    found = verdict_of(Spread(-0.19, None, 1, 1), trained=False, pairs=8366)
+    assert found.kind == "earns its place"
+    assert "(-16 of 8,366 pairs; there is no chance in it)" in found.words
