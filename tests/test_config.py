@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dualmatch.config import Config
+from dualmatch.config import READ_BY, Config, Method
 from dualmatch.errors import ConfigError
 from dualmatch.memory import machine_bytes
 
@@ -95,3 +95,22 @@ def test_a_config_does_not_change() -> None:
 
 def test_every_option_is_described() -> None:
     assert [name for name, field in Config.model_fields.items() if not field.description] == []
+
+
+def test_it_is_known_of_every_option_which_methods_read_it() -> None:
+    assert set(READ_BY) == set(Config.model_fields)
+    assert all(READ_BY.values())
+
+
+@pytest.mark.parametrize(
+    ("method", "foreign"),
+    [
+        ("evidence", ["hops", "sharpness", "seed", "alphas"]),
+        ("temporal", ["many_to_one", "seed", "alphas"]),
+        ("dualmatch", ["many_to_one"]),
+        ("fused", ["sharpness", "alphas"]),
+    ],
+)
+def test_options_that_a_method_does_not_read_are_foreign_to_it(method: Method, foreign: list[str]) -> None:
+    given = ["method", "min_confidence", "many_to_one", "seed", "hops", "sharpness", "alphas"]
+    assert sorted(Config.foreign_options(given, method)) == sorted(foreign)

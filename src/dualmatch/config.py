@@ -1,8 +1,9 @@
-"""Every option of an alignment once: validated, frozen, all errors told at once."""
+"""Every option of an alignment once: validated, frozen, all errors reported at once."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -29,6 +30,18 @@ EXPLAINED: frozenset[Method] = frozenset({"evidence", "fused"})
 Decoder = Literal["graph-matching", "naive"]
 Negatives = Literal["other", "both"]
 Reflection = Literal["auto", "all", "times", "none"]
+
+_TEMPORAL: Final[frozenset[Method]] = frozenset({"temporal", "dualmatch", "fused"})
+READ_BY: Final[Mapping[str, frozenset[Method]]] = {
+    **dict.fromkeys(("method", "min_confidence", "memory_limit"), frozenset(get_args(Method))),
+    **dict.fromkeys(("max_fdr", "many_to_one"), EXPLAINED),
+    **dict.fromkeys(("hops", "zero_counts"), _TEMPORAL),
+    **dict.fromkeys(("sharpness", "sinkhorn_iterations"), _TEMPORAL - EXPLAINED),
+    **dict.fromkeys(("seed", "dimension", "epochs", "batch", "learning_rate", "dropout"), TRAINED),
+    **dict.fromkeys(("reflection", "negatives", "time_aspect", "device", "wl_iterations"), TRAINED),
+    **dict.fromkeys(("decoder", "alphas"), TRAINED - EXPLAINED),
+}
+"""Each option of `Config` with the methods that read it."""
 
 
 def _numbers(value: object) -> object:
@@ -152,6 +165,15 @@ class Config(BaseModel):
     def checked(cls, **options: object) -> Self:
         """A config from options whose types are not known yet, such as those of a command line."""
         return cls.model_validate(options)
+
+    @classmethod
+    def foreign_options(cls, given: Collection[str], method: Method) -> list[str]:
+        """Those of the given options that the method does not read, in the order of `Config`.
+
+        >>> Config.foreign_options(["hops", "many_to_one"], "evidence")
+        ['hops']
+        """
+        return [name for name in cls.model_fields if name in given and method not in READ_BY[name]]
 
 
 def options_in_words(error: ValidationError) -> str:
