@@ -82,7 +82,7 @@ def use(client: Client, session: Session, decisions: int) -> None:
         form = urlencode({"verdict": "none", "source": source, "seen": 0})
         where = client.timed(seconds["decide"], "POST", "/decide", form)
         client.timed(seconds["next pair"], "GET", where)
-    last = session.log.standings.last_live
+    last = session.log.state.last_live
     client.timed(seconds["undo"], "POST", "/undo", urlencode({"seen": 0 if last is None else last[0]}))
     for name, taken in seconds.items():
         (median, of_cpu), (slowest, most_cpu) = np.median(taken, axis=0), np.max(taken, axis=0)

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualmatch import InputError, OutputError
-from dualmatch.links.decision_state import Standings
-from dualmatch.links.decisions import ConflictError, DecisionLog, Verdict, is_decisions, read_decisions
+from dualmatch.links.decisions import ConflictError, DecisionLog, DecisionState, Verdict, is_decisions, read_decisions
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def test_every_verdict_has_its_say(log: DecisionLog) -> None:
     log.decide(Verdict.REJECT, "Bob", "Q2", 0)
     log.decide(Verdict.NO_MATCH, "Cleo", None, 0)
     log.decide(Verdict.SKIP, "Dora", None, 0)
-    now = log.standings
+    now = log.state
     assert [now.of(name).status for name in ("Ada", "Bob", "Cleo", "Dora", "Eve")] == [
         "accepted",
         "rejected",
@@ -41,8 +40,8 @@ def test_every_verdict_has_its_say(log: DecisionLog) -> None:
     assert now.accepted == [("Ada", "Q1")]
     assert now.forbidden == [("Bob", "Q2"), ("Cleo", None)]
     log.decide(Verdict.REJECT, "Ada", "Q1", first)
-    assert log.standings.of("Ada").status == "rejected"
-    assert log.standings.holder == {}
+    assert log.state.of("Ada").status == "rejected"
+    assert log.state.holder == {}
     log.close()
     again = read_decisions(log.path)
     assert again.forbidden == [("Ada", "Q1"), ("Bob", "Q2"), ("Cleo", None)]
@@ -55,10 +54,10 @@ def test_undo_takes_back_the_last_and_only_the_last(log: DecisionLog) -> None:
     with pytest.raises(ConflictError, match="later decision"):
         log.undo(first)
     third = log.undo(second)
-    assert log.standings.of("Ada").partner == "Q1"
-    assert log.standings.of("Ada").last == third
+    assert log.state.of("Ada").partner == "Q1"
+    assert log.state.of("Ada").last == third
     log.undo(first)
-    assert log.standings.of("Ada").status == "open"
+    assert log.state.of("Ada").status == "open"
     with pytest.raises(ConflictError, match="nothing to undo"):
         log.undo(first)
     assert log.live() == []
@@ -73,7 +72,7 @@ def test_what_another_tab_did_is_noticed(log: DecisionLog) -> None:
         other.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
     other.undo(first)
     log.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
-    assert other.standings.holder == {"Q1": "Bob"}
+    assert other.state.holder == {"Q1": "Bob"}
     assert [row.verdict for row in other.live()] == ["accept"]
 
 
@@ -133,7 +132,7 @@ def test_two_processes_lose_nothing(log: DecisionLog) -> None:
     _accept(log.path, "here")
     worker.join()
     assert worker.exitcode == 0
-    assert len(log.standings.accepted) == 20
+    assert len(log.state.accepted) == 20
 
 
 def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
@@ -188,7 +187,7 @@ ROWS = st.lists(
 @settings(max_examples=200)
 def test_undone_decisions_are_as_if_never_made(rows: list[tuple[str, int]]) -> None:
     """Taking rows in one by one, undos and all, ends where the rows that stand would end by themselves."""
-    one_by_one, kept = Standings(), []
+    one_by_one, kept = DecisionState(), []
     for number, (verdict, who) in enumerate(rows, start=1):
         if verdict == "undo":
             last = one_by_one.last_live
@@ -201,7 +200,7 @@ def test_undone_decisions_are_as_if_never_made(rows: list[tuple[str, int]]) -> N
             continue
         one_by_one.add(number, verdict, f"e{who}", target, None)
         kept.append((number, verdict, f"e{who}", target))
-    afresh = Standings()
+    afresh = DecisionState()
     for number, verdict, source, target in kept:
         afresh.add(number, verdict, source, target, None)
     assert one_by_one.accepted == afresh.accepted

@@ -63,12 +63,12 @@ def test_a_whole_review_by_keyboard(serving: Serving, open_page: OpenPage) -> No
     press(page, "u", rf"/pair/{order[3]}\b")
     assert decided(page) == 3
     listed = candidates_of(session.run.grounds, order[3])
-    free = [n for n, each in enumerate(listed[1:], start=2) if each.name not in session.log.standings.holder]
+    free = [n for n, each in enumerate(listed[1:], start=2) if each.name not in session.log.state.holder]
     press(page, str(free[0]), r"show=\d+")  # a runner-up is one key away
     shown = int(re.findall(r"show=(\d+)", page.url)[0])
     assert shown == listed[free[0] - 1].row
     press(page, "a", rf"/pair/{order[4]}\b")
-    assert session.log.standings.of(names[order[3]]).partner == session.run.grounds.target.entities[shown]
+    assert session.log.state.of(names[order[3]]).partner == session.run.grounds.target.entities[shown]
     press(page, "j", rf"/pair/{order[5]}\b")
     page.keyboard.press("p")  # pick another, from all of the target
     other = session.run.grounds.target.entities[-1]
@@ -77,7 +77,7 @@ def test_a_whole_review_by_keyboard(serving: Serving, open_page: OpenPage) -> No
     assert page.evaluate("document.activeElement.id") == "first-found"
     press(page, "Enter", r"show=\d+")
     press(page, "a", rf"/pair/{order[6]}\b")
-    assert session.log.standings.holder[other] == names[order[5]]
+    assert session.log.state.holder[other] == names[order[5]]
     press(page, "q", r"/\?")
     assert page.inner_text("#count").startswith(f"{len(names) - 5} entities")
 
@@ -157,7 +157,7 @@ def test_align_again_and_export(serving: Serving, open_page: OpenPage, doubtful:
     page.wait_for_selector("#again[data-state=done]")
     assert "written to links.reviewed.tsv" in page.inner_text("#again")
     written = read_links(session.path.with_name("links.reviewed.tsv"))[0]
-    assert {source for source, _ in written}.isdisjoint(source for source, _ in session.log.standings.forbidden)
+    assert {source for source, _ in written}.isdisjoint(source for source, _ in session.log.state.forbidden)
     press(page, "q", r"/\?")
     for name, expected in (("seeds.tsv", b""), ("rejected.tsv", b"\t\n")):
         with page.expect_download() as started:

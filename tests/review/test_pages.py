@@ -113,14 +113,14 @@ def test_pick_another_finds_by_name(client: Client, serving: Serving) -> None:
     assert 'show=5" id="first-found"' in page.replace("&amp;", "&")
     assert "No entity of the target" in client.ask(f"/pair/{source}?find=nobody").text
     decide(client, "accept", source, target=5)
-    assert serving.session.log.standings.holder == {name: serving.session.run.grounds.source.entities[source]}
+    assert serving.session.log.state.holder == {name: serving.session.run.grounds.source.entities[source]}
 
 
 def test_exports_are_what_align_and_others_read(client: Client, serving: Serving, tmp_path: Path) -> None:
     order = serving.session.queue.order.tolist()
     for place, verdict in enumerate(("accept", "reject", "none", "skip")):
         decide(client, verdict, order[place])
-    now = serving.session.log.standings
+    now = serving.session.log.state
     assert client.ask("/export/seeds.tsv").text == "".join(f"{s}\t{t}\n" for s, t in now.accepted)
     rejected = client.ask("/export/rejected.tsv").text
     assert sorted(rejected.splitlines()) == sorted(f"{s}\t{t or ''}" for s, t in now.forbidden)
@@ -168,7 +168,7 @@ def test_align_again_uses_the_decisions_and_tells_what_changed(
     assert {change.source for change in serving.again.changes} == changed
     written = session.path.with_name("links.reviewed.tsv")
     pairs = set(read_links(written)[0])
-    standings = session.log.standings
+    standings = session.log.state
     assert set(standings.accepted) <= pairs
     assert pairs.isdisjoint(standings.forbidden)
     assert session.path.read_bytes() == (doubtful / "links.tsv").read_bytes()

@@ -235,7 +235,7 @@ def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
     log.decide(Decision.ACCEPT, "Echo", "Q10", 0)
     log.decide(Decision.NO_MATCH, "Rome", None, 0)
     log.decide(Decision.ACCEPT, "stranger", "Q9", 0)
-    seeds, forbidden = decided(grounds, log.standings)
+    seeds, forbidden = decided(grounds, log.state)
     log.close()
     assert seeds == [("Echo", "Q10"), ("Mary", "Q5")]
     assert sorted(forbidden, key=str) == [("Ada", "Q1"), ("Percy", "Q7"), ("Rome", None)]

@@ -1,6 +1,6 @@
 """Decisions of a reviewer: an append-only SQLite file, in which every decision is one durable transaction.
 
-Nothing is ever changed or deleted: an undo is a row of its own. One file, no companions: a copy of it is whole.
+Nothing is ever changed or deleted: an undo is a row of its own. There are no files beside it: a copy is complete.
 Entities are named as in the input files, so decisions outlive the alignment they were made on.
 """
 
@@ -10,14 +10,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from dualmatch.errors import DualMatchError, InputError, OutputError
-from dualmatch.links.decision_state import Standings
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _APPLICATION: Final = 0x64756D61  # "duma"
@@ -34,10 +33,11 @@ CREATE TABLE decisions (
 CREATE TRIGGER kept BEFORE UPDATE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
 CREATE TRIGGER all_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
 """
+Status = Literal["open", "accepted", "rejected", "no match", "skipped"]
 
 
 class Verdict(StrEnum):
-    """What a reviewer may say; accept and reject are about a pair, the others about a source entity."""
+    """What a reviewer can decide: accept and reject concern a pair, the others a source entity."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -62,23 +62,134 @@ class Decision:
     undoes: int | None
 
 
+@dataclass(frozen=True)
+class EntityDecision:
+    """What was decided about one source entity.
+
+    Attributes
+    ----------
+    partner:
+        Its accepted partner, if any.
+    alone:
+        Whether it was decided to have no match.
+    rejected:
+        Targets that are not its partner.
+    skipped:
+        Whether its last decision was to skip it.
+    last:
+        The number of the last row about it, undone or not; 0 where there is none.
+    """
+
+    partner: str | None = None
+    alone: bool = False
+    rejected: frozenset[str] = frozenset()
+    skipped: bool = False
+    last: int = 0
+
+    @property
+    def status(self) -> Status:
+        if self.partner is not None:
+            return "accepted"
+        if self.alone:
+            return "no match"
+        if self.skipped:
+            return "skipped"
+        return "rejected" if self.rejected else "open"
+
+
+@dataclass(eq=False)
+class DecisionState:
+    """What holds after a series of decisions, some of them undone; rows are added in their order.
+
+    Examples
+    --------
+    >>> now = DecisionState()
+    >>> now.add(1, "accept", "Ada", "Q7", None)
+    >>> now.add(2, "none", "Bob", None, None)
+    >>> now.add(3, "undo", "Bob", None, 2)
+    >>> now.accepted, now.forbidden, now.of("Bob").status
+    ([('Ada', 'Q7')], [], 'open')
+    """
+
+    last: int = 0
+    holder: dict[str, str] = field(default_factory=dict)
+    _rows: dict[str, list[tuple[int, str, str | None]]] = field(default_factory=dict)
+    _undone: set[int] = field(default_factory=set)
+    _entities: dict[str, EntityDecision] = field(default_factory=dict)
+    _live: dict[int, str] = field(default_factory=dict)
+
+    def add(self, number: int, verdict: str, source: str, target: str | None, undoes: int | None) -> None:
+        """Take one more row in."""
+        self._rows.setdefault(source, []).append((number, verdict, target))
+        if undoes is not None:
+            self._undone.add(undoes)
+            self._live.pop(undoes, None)
+        else:
+            self._live[number] = source
+        before, after = self.of(source), self._replayed(source)
+        if before.partner is not None:
+            self.holder.pop(before.partner, None)
+        if after.partner is not None:
+            self.holder[after.partner] = source
+        self._entities[source] = after
+        self.last = number
+
+    def _replayed(self, source: str) -> EntityDecision:
+        partner, alone, skipped, rejected = None, False, False, set[str]()
+        for number, verdict, target in self._rows[source]:
+            if number in self._undone or verdict == "undo":
+                continue
+            skipped = verdict == "skip"
+            if verdict == "accept" and target is not None:
+                partner, alone = target, False
+                rejected.discard(target)
+            elif verdict == "reject" and target is not None:
+                rejected.add(target)
+                partner = None if partner == target else partner
+            elif verdict == "none":
+                partner, alone = None, True
+        return EntityDecision(partner, alone, frozenset(rejected), skipped, self._rows[source][-1][0])
+
+    def of(self, source: str) -> EntityDecision:
+        return self._entities.get(source, EntityDecision())
+
+    @property
+    def last_live(self) -> tuple[int, str] | None:
+        """The last decision that was not undone: its number, and the source it is about."""
+        return next(reversed(self._live.items()), None)
+
+    @property
+    def decided(self) -> dict[str, EntityDecision]:
+        """Sources about which anything was decided."""
+        return {source: each for source, each in self._entities.items() if each.status != "open"}
+
+    @property
+    def accepted(self) -> list[tuple[str, str]]:
+        """Accepted pairs, by name."""
+        return sorted((source, each.partner) for source, each in self._entities.items() if each.partner is not None)
+
+    @property
+    def forbidden(self) -> list[tuple[str, str | None]]:
+        """Rejected pairs, and sources without a match as pairs with None."""
+        pairs: list[tuple[str, str | None]] = []
+        for source, each in sorted(self._entities.items()):
+            pairs += [(source, target) for target in sorted(each.rejected)]
+            if each.alone:
+                pairs.append((source, None))
+        return pairs
+
+
 class DecisionLog:
     """The file, open; safe to use from several threads, and beside other processes that have it open."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self.path = connection, path
         self._lock = threading.RLock()
-        self._standings = Standings()
+        self._state = DecisionState()
 
     @classmethod
     def open(cls, path: Path, create: bool = True) -> Self:
-        """Open a file, or make it.
-
-        Raises
-        ------
-        InputError
-            Where it is another file, or cannot be opened.
-        """
+        """Open a file, or make it; an `InputError` where it is another file, or cannot be opened."""
         if path.exists() and not is_decisions(path) and path.stat().st_size:
             raise InputError(f"{path}: is no file of decisions; give another name")
         if not create and not path.exists():
@@ -96,12 +207,12 @@ class DecisionLog:
         self._connection.close()
 
     @property
-    def standings(self) -> Standings:
-        """What stands after all decisions so far, those of other processes among them."""
+    def state(self) -> DecisionState:
+        """What holds after all decisions so far, including those of other processes."""
         with self._lock:
-            for row in self._rows(self._standings.last):
-                self._standings.add(row.id, row.verdict, row.source, row.target, row.undoes)
-            return self._standings
+            for row in self._rows(self._state.last):
+                self._state.add(row.id, row.verdict, row.source, row.target, row.undoes)
+            return self._state
 
     def decide(self, verdict: Verdict, source: str, target: str | None, seen: int) -> int:
         """Add a decision; it is on the disk when this returns.
@@ -116,8 +227,8 @@ class DecisionLog:
         ConflictError
             Where there is a later one, or the target is another's partner.
         """
-        with self._writing():
-            now = self.standings
+        with self._transaction():
+            now = self.state
             if now.of(source).last != seen:
                 raise ConflictError(f"{source!r} was decided elsewhere in the meantime; look again")
             holder = now.holder.get(target) if verdict is Verdict.ACCEPT and target is not None else None
@@ -129,8 +240,8 @@ class DecisionLog:
 
     def undo(self, seen: int) -> int:
         """Take the last decision back; `seen` is the one that the reviewer means."""
-        with self._writing():
-            last = self.standings.last_live
+        with self._transaction():
+            last = self.state.last_live
             if last is None:
                 raise ConflictError("there is nothing to undo")
             if last[0] != seen:
@@ -138,7 +249,7 @@ class DecisionLog:
             return self._insert(Verdict.UNDO, last[1], None, seen)
 
     def live(self) -> list[Decision]:
-        """All decisions that were not taken back, in their order."""
+        """All decisions that were not undone, in their order."""
         with self._lock:
             rows = list(self._rows(0))
         undone = {row.undoes for row in rows}
@@ -148,7 +259,7 @@ class DecisionLog:
         try:
             rows = self._connection.execute("SELECT * FROM decisions WHERE id > ? ORDER BY id", (after,)).fetchall()
         except sqlite3.Error as error:
-            raise InputError(f"{self.path}: cannot be read ({error}); bring back a copy that is whole") from None
+            raise InputError(f"{self.path}: cannot be read ({error}); restore it from an intact copy") from None
         for number, at, verdict, source, target, undoes in rows:
             yield Decision(number, at, Verdict(verdict), source, target, undoes)
 
@@ -161,8 +272,8 @@ class DecisionLog:
         return int(row.lastrowid or 0)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """One transaction that no other writer can come between; what was read in it is what it rests on."""
+    def _transaction(self) -> Iterator[None]:
+        """Keep other writers out, so that a decision rests on what was read in it."""
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -208,7 +319,7 @@ def is_decisions(path: Path) -> bool:
         return False
 
 
-def read_decisions(path: Path) -> Standings:
-    """What stands in a file of decisions."""
+def read_decisions(path: Path) -> DecisionState:
+    """What holds after all decisions of a file."""
     with closing(DecisionLog.open(path, create=False)) as log:
-        return log.standings
+        return log.state

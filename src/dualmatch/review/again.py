@@ -13,7 +13,7 @@ from typing import Literal
 from dualmatch.errors import DualMatchError, OutputError
 from dualmatch.explain.basis import Grounds, grounds_of
 from dualmatch.files.atomic import write_text
-from dualmatch.links.decision_state import Standings
+from dualmatch.links.decisions import DecisionState
 from dualmatch.links.write import LINK_EXTENSIONS
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
@@ -84,7 +84,7 @@ class Again:
         start = time.perf_counter()
         session, first = self.session, self.session.first
         graphs = first.grounds.source, first.grounds.target
-        seeds, forbidden = decided(first.grounds, session.log.standings)
+        seeds, forbidden = decided(first.grounds, session.log.state)
         alignment = align(
             *graphs,
             seeds,
@@ -132,7 +132,7 @@ def given_of(links: Path) -> tuple[Path, Path]:
     return links.with_name(f"{links.name}.seeds.tsv"), links.with_name(f"{links.name}.forbidden.tsv")
 
 
-def decided(grounds: Grounds, now: Standings) -> tuple[Seeds, ForbiddenPairs]:
+def decided(grounds: Grounds, now: DecisionState) -> tuple[Seeds, ForbiddenPairs]:
     """Seeds and forbidden pairs by name: those of the first run as far as nothing else was decided, and decisions."""
     source, target = grounds.source, grounds.target
     given = [(source.entities[s], target.entities[t]) for s, t in grounds.pairs[grounds.is_seed].tolist()]

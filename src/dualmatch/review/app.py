@@ -79,7 +79,7 @@ class _Views:
 
     async def undo(self, request: Request) -> Response:
         form = await _form(request)
-        last = self.session.log.standings.last_live
+        last = self.session.log.state.last_live
         self.session.log.undo(_number(form.get("seen", "")))
         row = None if last is None else self.session.run.grounds.source.entity_rows.get(last[1])
         return _to("/" if row is None else f"/pair/{row}", Filter.of(form).query)

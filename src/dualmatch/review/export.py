@@ -20,12 +20,12 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 def seeds_tsv(log: DecisionLog, _: Naming) -> bytes:
     """Accepted pairs, as ``--seeds`` reads them."""
-    return pairs_tsv(log.standings.accepted)
+    return pairs_tsv(log.state.accepted)
 
 
 def rejected_tsv(log: DecisionLog, _: Naming) -> bytes:
     """Rejected pairs and entities without a match, as ``--forbid`` reads them."""
-    return pairs_tsv(log.standings.forbidden)
+    return pairs_tsv(log.state.forbidden)
 
 
 def decisions_csv(log: DecisionLog, _: Naming) -> bytes:
@@ -40,7 +40,7 @@ def decisions_csv(log: DecisionLog, _: Naming) -> bytes:
 
 def decisions_sssom(log: DecisionLog, naming: Naming) -> bytes:
     """Accepted pairs, rejected ones with ``predicate_modifier: Not``, and "no match" as ``sssom:NoTermFound``."""
-    now = log.standings
+    now = log.state
     rows: list[tuple[str, str | None, str]] = [(source, target, "") for source, target in now.accepted]
     rows += [(source, target, "" if target is None else "Not") for source, target in now.forbidden]
     table = pl.DataFrame(

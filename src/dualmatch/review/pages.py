@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dualmatch.charts.markup import Html, el, name_of, visible
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.links.decision_state import Standing
+from dualmatch.links.decisions import EntityDecision
 from dualmatch.review.again import Again
 from dualmatch.review.export import EXPORTS
 from dualmatch.review.pair import candidates_of
@@ -58,7 +58,7 @@ class Pages:
         rows = session.rows(wanted)
         pages = max(1, -(-len(rows) // PER_PAGE))
         page = min(page, pages)
-        queue, status = session.queue, session.statuses(session.log.standings)
+        queue, status = session.queue, session.statuses(session.log.state)
         lines = [
             {
                 "row": row,
@@ -89,9 +89,9 @@ class Pages:
         proposed = int(session.queue.proposed[source])
         shown = target if target is not None else proposed if proposed >= 0 else None
         view = session.view(source, shown)
-        standing = session.log.standings.of(grounds.source.entities[source])
+        standing = session.log.state.of(grounds.source.entities[source])
         found = session.queue.targets(find, _MOST_FOUND) if find.strip() else []
-        holder = None if shown is None else session.log.standings.holder.get(names[shown])
+        holder = None if shown is None else session.log.state.holder.get(names[shown])
         return self._render(
             "pair.html",
             wanted,
@@ -158,7 +158,7 @@ class Pages:
 
     def _render(self, template: str, wanted: Filter, **values: Any) -> str:
         session = self.session
-        last = session.log.standings.last_live
+        last = session.log.state.last_live
         decided, entities = session.decided, session.run.grounds.source.n_entities
         return self._templates.get_template(template).render(
             filter=wanted,
@@ -167,12 +167,12 @@ class Pages:
             entities=entities,
             last=last,
             last_name=None if last is None else last[1],
-            last_words="" if last is None else _words(session.log.standings.of(last[1])),
+            last_words="" if last is None else _words(session.log.state.of(last[1])),
             **values,
         )
 
 
-def _words(standing: Standing) -> str:
+def _words(standing: EntityDecision) -> str:
     """What stands of an entity, in words."""
     if standing.partner is not None:
         return f"accepted as {visible(standing.partner)}"

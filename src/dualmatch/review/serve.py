@@ -63,7 +63,7 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
     run = read_run(links, folder)
     path = links.with_name(f"{links.name}.decisions.db") if decisions is None else decisions
     session = Session(links, run, DecisionLog.open(path))
-    strangers = len(session.log.standings.decided) - session.decided
+    strangers = len(session.log.state.decided) - session.decided
     if strangers:
         logger.warning(
             "%s: %s decisions are about entities that are not in %s; they are kept, and left aside here",

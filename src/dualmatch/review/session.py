@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import Grounds
-from dualmatch.links.decision_state import Standings, Status
-from dualmatch.links.decisions import DecisionLog
+from dualmatch.links.decisions import DecisionLog, DecisionState, Status
 from dualmatch.review.pair import PairView, bare_view, pair_view
 from dualmatch.review.queue import VERDICTS, queue_of
 from dualmatch.runs.companion import ExplainedRun
@@ -111,7 +110,7 @@ class Session:
         grounds = self.run.grounds
         return pair_view(grounds, source, target) if self._prepared is grounds else bare_view(grounds, source, target)
 
-    def statuses(self, standings: Standings) -> NDArray[np.int8]:
+    def statuses(self, standings: DecisionState) -> NDArray[np.int8]:
         """(n_source,) places in `STATUSES`."""
         status = np.zeros(len(self.queue.proposed), dtype=np.int8)
         rows = self.run.grounds.source.entity_rows
@@ -125,7 +124,7 @@ class Session:
         queue = self.queue
         kept = np.ones(len(queue.proposed), dtype=bool)
         if wanted.status != "all":
-            kept &= self.statuses(self.log.standings) == STATUSES.index(wanted.status)
+            kept &= self.statuses(self.log.state) == STATUSES.index(wanted.status)
         if wanted.outcome != "all":
             kept &= queue.verdict == VERDICTS.index(Verdict(wanted.outcome))
         if wanted.confidence != "all":
@@ -150,7 +149,7 @@ class Session:
     def decided(self) -> int:
         """How many entities something was decided about."""
         rows = self.run.grounds.source.entity_rows
-        return sum(name in rows for name in self.log.standings.decided)
+        return sum(name in rows for name in self.log.state.decided)
 
     @property
     def common_relations(self) -> list[str]:
