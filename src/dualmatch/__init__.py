@@ -1,43 +1,37 @@
-"""dualmatch: find which entities of two temporal knowledge graphs are the same real-world thing."""
+"""dualmatch: find which entities of two temporal knowledge graphs are the same real-world thing.
 
-from dualmatch.config import Config
-from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExtraError, OutputError
-from dualmatch.evaluate import evaluate
-from dualmatch.explain.explanation import Explanation
-from dualmatch.graph.literals import Literals
-from dualmatch.graph.model import TemporalGraph
-from dualmatch.inspection import inspect_graph
-from dualmatch.links.naming import Naming
-from dualmatch.links.write import write_alignment
-from dualmatch.merge import merge
-from dualmatch.methods.align import align
-from dualmatch.methods.alignment import Alignment
-from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
-from dualmatch.readers.read import read_graph
-from dualmatch.runs.companion import explain, read_grounds
-from dualmatch.version import __version__
+Public names are those of `dualmatch.public`. They are loaded at first use, so that ``dualmatch --help`` does not wait
+for numpy and polars.
+"""
 
-__all__ = [
-    "Alignment",
-    "BenchmarkFolder",
-    "Config",
-    "ConfigError",
-    "DualMatchError",
-    "Explanation",
-    "InputError",
-    "Literals",
-    "MissingExtraError",
-    "Naming",
-    "OutputError",
-    "TemporalGraph",
-    "__version__",
-    "align",
-    "evaluate",
-    "explain",
-    "inspect_graph",
-    "merge",
-    "read_folder",
-    "read_graph",
-    "read_grounds",
-    "write_alignment",
-]
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from dualmatch.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from dualmatch.public import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__") and name != "__all__":
+        raise AttributeError(name)
+    from dualmatch.public import __all__ as names
+
+    if name == "__all__":
+        return names
+    if name not in names:
+        raise AttributeError(f"module 'dualmatch' has no attribute {name!r}")
+    return getattr(sys.modules["dualmatch.public"], name)
+
+
+class _Package(ModuleType):
+    """Keeps the public functions evaluate, explain and merge, where import would put the submodules of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in {"evaluate", "explain", "merge"}):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
