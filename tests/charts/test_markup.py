@@ -8,8 +8,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
-from dualmatch.charts.markup import Html, el, joined, name_of, visible
+from dualmatch.charts.markup import el, joined, name_of, visible
 from dualmatch.charts.svg import WIDTH, Axis, Line, bars, lines, steps
 from html_check import Page
 
@@ -24,7 +25,7 @@ def test_any_text_stays_text(text: str, value: str) -> None:
 
 def test_made_markup_stays_markup_and_joins() -> None:
     assert joined(el("i", "a"), "<b>", None, 3) == "<i>a</i>&lt;b&gt;3"
-    assert isinstance(joined("x"), Html)
+    assert isinstance(joined("x"), Markup)
     assert el("input", disabled=True, value=None, checked=False, tabindex=0) == '<input disabled tabindex="0">'
 
 

@@ -1,56 +1,44 @@
-"""Markup that cannot be broken into: every text is escaped unless it was made here."""
+"""HTML from untrusted text: what is not `Markup` yet is escaped, and no name can hide or turn around."""
 
 from __future__ import annotations
 
 import unicodedata
-from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MOST_SHOWN: Final = 120
 """Characters of a name that are shown."""
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS: Final = "\u200c\u200d"  # scripts and emoji need them, and they turn nothing around
-
-
-class Html(str):
-    """Text that is markup already."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        """What template engines ask for before they escape."""
-        return str(self)
-
-
-Child = str | int | None
 _VOID: Final = frozenset({"meta", "link", "br", "input"})
+Child = str | int | None
+Html = Markup
 
 
-def el(tag: str, *children: Child, **attributes: str | float | bool | None) -> Html:
-    """An element; children that are no `Html` are escaped, None is left out.
+def el(tag: str, *children: Child, **attributes: str | float | bool | None) -> Markup:
+    """An element; children that are no `Markup` are escaped, None is left out.
 
-    An attribute's name takes ``-`` for ``_`` and loses one at its end; True stands for itself, None and False are left
-    out.
+    An attribute's name takes ``-`` for ``_`` and loses one at its end. True writes the bare name; None and False are
+    left out.
 
-    >>> el("a", "x < y", href="?a=1&b", class_="far", hidden=True)
+    >>> str(el("a", "x < y", href="?a=1&b", class_="far", hidden=True))
     '<a href="?a=1&amp;b" class="far" hidden>x &lt; y</a>'
     """
-    inner = "".join(_text(child) for child in children if child is not None)
-    given = "".join(_attribute(name, value) for name, value in attributes.items())
-    return Html(f"<{tag}{given}>" if tag in _VOID else f"<{tag}{given}>{inner}</{tag}>")
+    start = f"<{tag}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
+    return Markup(start if tag in _VOID else f"{start}{joined(*children)}</{tag}>")
 
 
-def joined(*parts: Child) -> Html:
+def joined(*parts: Child) -> Markup:
     """Parts one after another.
 
-    >>> joined(el("b", "1"), " < ", 2)
+    >>> str(joined(el("b", "1"), " < ", 2))
     '<b>1</b> &lt; 2'
     """
-    return Html("".join(_text(part) for part in parts if part is not None))
-
-
-def _text(child: Child) -> str:
-    return str(child) if isinstance(child, Html) else escape(str(child))
+    return Markup("").join(str(part) if isinstance(part, int) else part for part in parts if part is not None)
 
 
 def _attribute(name: str, value: str | float | bool | None) -> str:
@@ -59,8 +47,7 @@ def _attribute(name: str, value: str | float | bool | None) -> str:
     name = name.removesuffix("_").replace("_", "-")
     if value is True:
         return f" {name}"
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return f' {name}="{escape(text)}"'
+    return f' {name}="{escape(f"{value:.6g}" if isinstance(value, float) else value)}"'
 
 
 def visible(text: str, most: int = MOST_SHOWN) -> str:
@@ -69,18 +56,37 @@ def visible(text: str, most: int = MOST_SHOWN) -> str:
     >>> visible("Ada\\u202eecalevoL")
     'Ada⟨U+202E⟩ecalevoL'
     """
-    cut = text[:most]
-    shown = (
-        cut
-        if cut.isprintable()
-        else "".join(  # what is printable hides nothing, and most names are
+    shown = text[:most]
+    if not shown.isprintable():  # most names are, and what is printable hides nothing
+        shown = "".join(
             f"⟨U+{ord(each):04X}⟩" if unicodedata.category(each) in _HIDDEN and each not in _JOINERS else each
-            for each in cut
+            for each in shown
         )
-    )
     return shown if len(text) <= most else f"{shown}… ({len(text):,} characters)"
 
 
-def name_of(text: str, most: int = MOST_SHOWN) -> Html:
+def name_of(text: str, most: int = MOST_SHOWN) -> Markup:
     """A name of an entity or relation, set apart from the direction of the text around it."""
     return el("bdi", visible(text, most) or "(empty name)", class_="name")
+
+
+def percent(share: float | None, decimals: int = 1) -> str:
+    """
+    >>> percent(0.995), percent(None)
+    ('99.5 %', '–')
+    """
+    return "–" if share is None else f"{100 * share:.{decimals}f} %"
+
+
+def templates(package: str, **more: Any) -> Environment:
+    """The templates of a package: they escape what they are given, and refuse names they do not know.
+
+    `more` can be used in all of them, besides ``name``, ``visible`` and the filter ``percent``.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # costs more than all else here: only for pages
+
+    loader = PackageLoader(package)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    made.globals.update(name=name_of, visible=visible, **more)
+    made.filters["percent"] = percent
+    return made

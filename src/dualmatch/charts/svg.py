@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dualmatch.charts.markup import Html, el, joined
+from markupsafe import Markup
+
+from dualmatch.charts.markup import el, joined
 
 WIDTH: Final = 640
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 10, 34
@@ -55,30 +57,19 @@ class Line:
     dots: bool = False
 
 
-def bars(labels: Sequence[str], values: Sequence[float], title: str, x_label: str = "", height: int = 200) -> Html:
-    """One bar a value, each with its label below and its number told on hovering."""
-    x = Axis(0, len(values), _LEFT, WIDTH - _RIGHT)
-    y = Axis(0, max([*values, 1]), height - _BOTTOM, _TOP)
+def bars(labels: Sequence[str], values: Sequence[float], title: str, x_label: str = "") -> Markup:
+    """One bar a value, each with its label below and its number shown on hovering."""
+    height = 200
+    x, y = _across(0, len(values)), _up(0, max([*values, 1]), height)
+    width = round(x(0.84) - x(0), 2)
     drawn = [
-        el(
-            "rect",
-            el("title", f"{label}: {_number(value)}"),
-            class_="bar",
-            x=x(place + 0.08),
-            y=y(value),
-            width=round(x(0.84) - x(0), 2),
-            height=round(y(0) - y(value), 2),
-        )
+        _bar(f"{label}: {_number(value)}", x(place + 0.08), width, y, value)
         for place, (label, value) in enumerate(zip(labels, values, strict=True))
     ]
-    widest = max((len(label) for label in labels), default=0) * _CHARACTER + _CHARACTER
-    every = max(1, math.ceil(widest / (x(1) - x(0)))) if labels else 1
-    words = [
-        el("text", label, class_="tick", x=x(place + 0.5), y=height - _BOTTOM + 15, text_anchor="middle")
-        for place, label in enumerate(labels)
-        if place % every == 0
-    ]
-    return _figure(title, height, joined(_grid(y), *drawn, *words, _x_label(x_label, height)))
+    widest = (max(map(len, labels), default=0) + 1) * _CHARACTER
+    every = math.ceil(widest / (x(1) - x(0)))
+    ticks = [tick(labels[place], x(place + 0.5), y.start + 15) for place in range(0, len(labels), every)]
+    return _figure(title, height, _grid(y), *drawn, *ticks, _x_label(x_label, height))
 
 
 def lines(
@@ -89,102 +80,83 @@ def lines(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     percent: bool = False,
-    height: int = 240,
-) -> Html:
+) -> Markup:
     """Lines over one pair of axes, with a legend where there are several."""
+    height = 240
     points = [point for line in series for point in line.points]
-    low_x, high_x = x_range or _range([at for at, _ in points])
-    low_y, high_y = y_range or _range([at for _, at in points])
-    x = Axis(low_x, high_x, _LEFT, WIDTH - _RIGHT)
-    y = Axis(low_y, high_y, height - _BOTTOM, _TOP)
+    x = _across(*(x_range or _range([at for at, _ in points])))
+    y = _up(*(y_range or _range([value for _, value in points])), height)
     drawn = []
     for line in series:
         path = " ".join(f"{x(at)},{y(value)}" for at, value in line.points)
         drawn.append(el("polyline", class_=f"line {line.style}", points=path))
-        if line.dots:
-            drawn += [
-                el(
-                    "circle",
-                    el("title", f"{line.label} at {_number(at)}: {_number(value)}"),
-                    class_=f"dot {line.style}",
-                    cx=x(at),
-                    cy=y(value),
-                    r=3,
-                )
-                for at, value in line.points
-            ]
-    ticks = [
-        el("text", _number(at), class_="tick", x=x(at), y=height - _BOTTOM + 15, text_anchor="middle")
-        for at in x.ticks()
-    ]
-    chart = _figure(title, height, joined(_grid(y, percent), *ticks, *drawn, _x_label(x_label, height)))
-    return chart if len(series) < 2 else joined(chart, legend([(line.label, line.style) for line in series]))
+        for at, value in line.points if line.dots else ():
+            words = el("title", f"{line.label} at {_number(at)}: {_number(value)}")
+            drawn.append(el("circle", words, class_=f"dot {line.style}", cx=x(at), cy=y(value), r=3))
+    ticks = [tick(_number(at), x(at), y.start + 15) for at in x.ticks()]
+    chart = _figure(title, height, _grid(y, percent), *ticks, *drawn, _x_label(x_label, height))
+    return chart if len(series) < 2 else joined(chart, _legend(series))
 
 
-def steps(first: float, width: float, counts: Sequence[int], x_range: tuple[float, float], title: str) -> Html:
+def steps(first: float, width: float, counts: Sequence[int], x_range: tuple[float, float], title: str) -> Markup:
     """Counts of equal stretches of time over a range of years that several charts may share."""
     height = 130
-    x = Axis(*x_range, _LEFT, WIDTH - _RIGHT)
-    y = Axis(0, max([*counts, 1]), height - _BOTTOM, _TOP)
-    drawn = [
-        el(
-            "rect",
-            el("title", f"{_stretch(first + place * width, width)}: {count:,} facts"),
-            class_="bar",
-            x=x(first + place * width),
-            y=y(count),
-            width=max(0.5, round(x(first + (place + 1) * width) - x(first + place * width) - 0.5, 2)),
-            height=round(y(0) - y(count), 2),
-        )
-        for place, count in enumerate(counts)
-    ]
-    ticks = [
-        el("text", f"{at:g}", class_="tick", x=x(at), y=height - _BOTTOM + 15, text_anchor="middle")
-        for at in x.ticks(8)
-        if at == int(at)
-    ]
-    return _figure(title, height, joined(_grid(y, most=2), *drawn, *ticks))
+    x, y = _across(*x_range), _up(0, max([*counts, 1]), height)
+    drawn = []
+    for place, count in enumerate(counts):
+        begin = first + place * width
+        years = f"{begin:g}" if width == 1 else f"{begin:g} to {begin + width - 1:g}"
+        wide = max(0.5, round(x(first + (place + 1) * width) - x(begin) - 0.5, 2))
+        drawn.append(_bar(f"{years}: {count:,} facts", x(begin), wide, y, count))
+    ticks = [tick(f"{at:g}", x(at), y.start + 15) for at in x.ticks(8) if at == int(at)]
+    return _figure(title, height, _grid(y, most=2), *drawn, *ticks)
 
 
-def legend(entries: Sequence[tuple[str, str]]) -> Html:
-    """What the colours stand for."""
-    swatches = [
-        el(
-            "li",
-            el(
-                "svg",
-                el("line", class_=f"line {style}", x1=0, y1=6, x2=24, y2=6),
-                width=24,
-                height=12,
-                aria_hidden="true",
-            ),
-            f" {label}",
-        )
-        for label, style in entries
-    ]
-    return el("ul", *swatches, class_="legend")
+def tick(words: str, x: float, y: float, anchor: str = "middle") -> Markup:
+    """A small label."""
+    return el("text", words, class_="tick", x=x, y=y, text_anchor=anchor)
 
 
-def _figure(title: str, height: int, drawing: Html) -> Html:
-    svg = el("svg", el("title", title), drawing, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=title)
+def _across(low: float, high: float) -> Axis:
+    return Axis(low, high, _LEFT, WIDTH - _RIGHT)
+
+
+def _up(low: float, high: float, height: int) -> Axis:
+    return Axis(low, high, height - _BOTTOM, _TOP)
+
+
+def _bar(words: str, x: float, width: float, y: Axis, value: float) -> Markup:
+    high = round(y(0) - y(value), 2)
+    return el("rect", el("title", words), class_="bar", x=x, y=y(value), width=width, height=high)
+
+
+def _legend(series: Sequence[Line]) -> Markup:
+    """The colour of each line."""
+    entries = []
+    for line in series:
+        stroke = el("line", class_=f"line {line.style}", x1=0, y1=6, x2=24, y2=6)
+        entries.append(el("li", el("svg", stroke, width=24, height=12, aria_hidden="true"), f" {line.label}"))
+    return el("ul", *entries, class_="legend")
+
+
+def _figure(title: str, height: int, *drawing: Markup | None) -> Markup:
+    svg = el("svg", el("title", title), *drawing, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=title)
     return el("figure", svg, el("figcaption", title))
 
 
-def _grid(y: Axis, percent: bool = False, most: int = _TICKS) -> Html:
+def _grid(y: Axis, percent: bool = False, most: int = _TICKS) -> Markup:
     marks = []
     for at in y.ticks(most):
         words = f"{100 * at:g} %" if percent else _number(at)
         marks += [
             el("line", class_="grid", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y(at), y2=y(at)),
-            el("text", words, class_="tick", x=_LEFT - 6, y=y(at) + 4, text_anchor="end"),
+            tick(words, _LEFT - 6, y(at) + 4, "end"),
         ]
     return joined(*marks)
 
 
-def _x_label(text: str, height: int) -> Html | None:
-    if not text:
-        return None
-    return el("text", text, class_="tick", x=(WIDTH + _LEFT) / 2, y=height - 3, text_anchor="middle")
+def _x_label(text: str, height: int) -> Markup | None:
+    return tick(text, (WIDTH + _LEFT) / 2, height - 3) if text else None
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
@@ -193,10 +165,6 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     margin = (high - low) * 0.05 or abs(high) * 0.05 or 1.0
     return low - margin, high + margin
-
-
-def _stretch(first: float, width: float) -> str:
-    return f"{first:g}" if width == 1 else f"{first:g} to {first + width - 1:g}"
 
 
 def _number(value: float) -> str:
