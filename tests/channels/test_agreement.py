@@ -7,7 +7,7 @@ from scipy import sparse as sp
 from dualmatch import TemporalGraph
 from dualmatch.channels.evidence import agreement
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors, room_elsewhere, sides_of
-from dualmatch.channels.evidence.date_gaps import DateGaps
+from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.graph.times import Precision
 

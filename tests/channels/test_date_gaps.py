@@ -8,7 +8,7 @@ import pytest
 from dualmatch import TemporalGraph
 from dualmatch.channels.evidence import date_gaps
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors, sides_of, widest_gap
-from dualmatch.channels.evidence.date_gaps import N_GAPS, DateGaps, gap_class, gaps_by_chance
+from dualmatch.channels.evidence.dates import N_GAPS, DateGaps, gap_class, gaps_by_chance
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.graph.times import Precision
 

@@ -12,10 +12,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from dualmatch.channels.relational.edges import Structure, build_structure
+from dualmatch.channels.relational.layers import match_proxies
 from dualmatch.channels.relational.loss import LossShape, pair_loss
-from dualmatch.channels.relational.proxies import match_proxies
-from dualmatch.channels.relational.reflection import ReflectionGraph, gather, reflect
-from dualmatch.channels.relational.sparse import ConstantMatrix, Pattern, multiply
+from dualmatch.channels.relational.sparse import ConstantMatrix, Pattern, ReflectionGraph, gather, multiply, reflect
 from dualmatch.graph.model import TemporalGraph
 
 CPU = torch.device("cpu")
@@ -82,7 +81,7 @@ def test_reflection_against_edges(seed: int, relational: bool, reflecting: bool)
 
 
 def test_proxies_against_autograd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dualmatch.channels.relational.proxies._BLOCK", 7)
+    monkeypatch.setattr("dualmatch.channels.relational.layers._BLOCK", 7)
     o, q, w, b = leaf(20, 6), leaf(4, 6, seed=1), leaf(6, 6, seed=2), leaf(1, 6, seed=3)
     cosine = functional.normalize(o, dim=1) @ functional.normalize(q, dim=1).T
     p = o - torch.softmax(cosine, dim=1) @ q

@@ -12,8 +12,7 @@ from scipy import sparse as sp
 from dualmatch import TemporalGraph
 from dualmatch.channels.evidence import support
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, sides_of
-from dualmatch.channels.evidence.date_gaps import DateGaps
-from dualmatch.channels.evidence.dates import Dates
+from dualmatch.channels.evidence.dates import DateGaps, Dates
 from dualmatch.channels.evidence.support import Support, find_support
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates

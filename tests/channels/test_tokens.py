@@ -5,8 +5,7 @@ import pytest
 
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
-from dualmatch.channels.evidence.knowledge import Knowledge, SoftPairs
-from dualmatch.channels.evidence.tokens import TokenBuilder, build_tokens
+from dualmatch.channels.evidence.tokens import Knowledge, SoftPairs, TokenBuilder, build_tokens
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 PAIR = simulate(World(entities=200, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, seed=11))

@@ -14,7 +14,7 @@ from dualmatch.channels.relational.train import Trainer, TrainingConfig, default
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, encode_date
-from dualmatch.methods.checkpoint_file import CheckpointFile
+from dualmatch.methods.run_store import CheckpointFile
 
 torch.set_num_threads(1)  # small tensors: threads only get in each other's way
 

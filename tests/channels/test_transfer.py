@@ -8,8 +8,13 @@ import torch
 
 from dualmatch.channels.relational.edges import build_structure, known_times
 from dualmatch.channels.relational.layers import EncoderShape
-from dualmatch.channels.relational.train import Trainer, TrainingConfig, relational_embeddings
-from dualmatch.channels.relational.transfer import _carry_over, carried_over_embeddings
+from dualmatch.channels.relational.train import (
+    Trainer,
+    TrainingConfig,
+    _carry_over,
+    carried_over_embeddings,
+    relational_embeddings,
+)
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import parse_date
 from dualmatch.research.experiments.open_world import graph_before

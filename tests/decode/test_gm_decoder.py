@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from dualmatch.config import PAPER_ALPHAS
-from dualmatch.decode.gm_decoder import decode, decode_naively
+from dualmatch.decode.fusion import decode, decode_naively
 from dualmatch.decode.graph_matching import MatchingProblem
 from dualmatch.decode.similarity import HeldSimilarity
 

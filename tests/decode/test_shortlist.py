@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from dualmatch.decode.shortlist import best_candidates, runners_up, shortlist
-from dualmatch.graph.names import ranks_of
+from dualmatch.graph.ordering import ranks_of
 
 PLANS = hnp.arrays(
     np.float64, st.tuples(st.integers(1, 5), st.integers(1, 6)), elements=st.sampled_from([0, 0, 0.1, 0.25, 0.5])

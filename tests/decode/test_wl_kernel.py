@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse as sp
 
-from dualmatch.decode.wl_kernel import entity_labels, entity_time_graph, wl_kernel
+from dualmatch.decode.graph_matching import entity_labels, entity_time_graph, wl_kernel
 
 
 def random_adjacency(rng: np.random.Generator, n: int, edges: int) -> sp.csr_array:

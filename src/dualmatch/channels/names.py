@@ -19,17 +19,14 @@ from typing import Final
 
 import numpy as np
 from anyascii import anyascii
-from numpy.typing import NDArray
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.channels.evidence.ties import expanded
 from dualmatch.decode.one_to_one import Candidates
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.hashing import text_hashes
 from dualmatch.graph.literals import LABEL, LiteralPair, Literals
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 EDGES: Final = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
 """Similarities between which labels agree to one degree; equal labels are a degree of their own."""
@@ -215,12 +212,12 @@ class Names:
             # the mirror image, so that neither graph comes first
             yield left[(place + offset) % len(left)], right[place % len(right)]
 
-    def _is_best(self, left: Ids, right: Ids, degree: Ids) -> NDArray[np.bool_]:
+    def _is_best(self, left: Ids, right: Ids, degree: Ids) -> Flags:
         """Pairs as alike as any with one of the two labels: among few labels, true pairs are often drawn."""
         n = len(self.sides[0].key), len(self.sides[1].key)
         a, b = np.repeat(np.arange(n[0]), n[1]), np.tile(np.arange(n[1]), n[0])
         degrees = self._compared(a, b)[1].reshape(n)
-        best: NDArray[np.bool_] = (degree >= degrees.max(axis=1)[left]) | (degree >= degrees.max(axis=0)[right])
+        best: Flags = (degree >= degrees.max(axis=1)[left]) | (degree >= degrees.max(axis=0)[right])
         return best & (degree > 0)
 
     @cached_property

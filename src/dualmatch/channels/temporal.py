@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dualmatch.decode.similarity import Dense, FactorSimilarity, factor_similarity
+from dualmatch.decode.similarity import FactorSimilarity, factor_similarity
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import Dense
 from dualmatch.graph.matrices import l2_rows, propagation_matrices, shared_intervals, time_adjacency, time_counts
 from dualmatch.graph.model import TemporalGraph
 

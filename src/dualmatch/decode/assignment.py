@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Final
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dualmatch.decode.sinkhorn import Best
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 
 def assign(plan: sp.csr_matrix, many_to_one: bool = False) -> tuple[Ids, Floats]:
@@ -56,7 +58,7 @@ def _largest(group: Ids, value: Floats, size: int) -> Floats:
 
 def decide(
     confidence: Floats, own_threshold: float | None, min_confidence: float | None, max_fdr: float | None
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Which pairs to give: all that hold what is asked.
 
     Parameters
@@ -79,7 +81,7 @@ def decide(
     return chosen
 
 
-def within_fdr(confidence: Floats, max_fdr: float) -> tuple[NDArray[np.bool_], float]:
+def within_fdr(confidence: Floats, max_fdr: float) -> tuple[Flags, float]:
     """The largest set of most confident pairs whose expected share of wrong ones stays within `max_fdr`.
 
     Returns
@@ -97,3 +99,37 @@ def within_fdr(confidence: Floats, max_fdr: float) -> tuple[NDArray[np.bool_], f
     while chosen.any() and float((1.0 - confidence[chosen]).mean()) > max_fdr:  # pairs tied with the last one
         chosen &= confidence > confidence[chosen].min()
     return chosen, float((1.0 - confidence[chosen]).mean()) if chosen.any() else 0.0
+
+
+NO_SIMILARITY: Final = 1e-4
+"""Similarities are read back from float32 numbers; what is below this is zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundPairs:
+    """Pairs a channel or a decoder found, over all entities.
+
+    Attributes
+    ----------
+    pairs: (n, 2) int32
+    confidence: (n,) float64
+        The smaller of the two probabilities with which the entities choose each other.
+    """
+
+    pairs: Ints
+    confidence: Floats
+
+
+def mutual_best(forward: Best, backward: Best) -> FoundPairs:
+    """Pairs (i, j) with j the best of row i in `forward` and i the best of column j in `backward`.
+
+    `forward` comes from Sinkhorn of S^t and `backward` from Sinkhorn of its transpose, as the paper's Algorithm 1
+    (lines 6 to 8) has it. Entities that have nothing in common choose nobody: Sinkhorn pushes what mass is left over
+    to entities without any feature, which is no evidence.
+    """
+    source = np.arange(len(forward.column_of_row))
+    target = forward.column_of_row
+    chosen = (backward.row_of_column[target] == source) & (forward.similarity_of_row > NO_SIMILARITY)
+    pairs = np.stack([source[chosen], target[chosen]], axis=1).astype(np.int32)
+    confidence = np.minimum(forward.value_of_row[chosen], backward.value_of_column[target[chosen]])
+    return FoundPairs(pairs, np.clip(confidence.astype(np.float64), 0.0, 1.0))

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.decode.similarity import Dense, Rows, Similarity
-from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.decode.similarity import Similarity
+from dualmatch.graph.arrays import NO_PARTNER, Dense, Flags, Ids, Rows
 
-Ids = NDArray[np.int64]
 _NOT_ALIKE = np.float32(-1.0)
 
 
@@ -46,9 +45,9 @@ class Forbidden:
     def _codes(self) -> Ids:
         return _codes(self.pairs[self.pairs[:, 1] != NO_PARTNER])
 
-    def allows(self, pairs: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def allows(self, pairs: NDArray[np.integer]) -> Flags:
         """Which of some (n, 2) pairs may come out."""
-        allowed: NDArray[np.bool_] = ~(np.isin(pairs[:, 0], self.alone) | np.isin(_codes(pairs), self._codes))
+        allowed: Flags = ~(np.isin(pairs[:, 0], self.alone) | np.isin(_codes(pairs), self._codes))
         return allowed
 
     def left_out_of(self, entries: sp.csr_matrix) -> sp.csr_matrix:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dualmatch.config import PAPER_ALPHAS
 from dualmatch.decode.graph_matching import Distance, MatchingProblem, top_1
-from dualmatch.decode.similarity import Rows, Similarity, row_blocks
-from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, SparsePlan, sparse_sinkhorn
-
-Ids = NDArray[np.int64]
+from dualmatch.decode.similarity import Similarity, WeightedSimilarity, row_blocks
+from dualmatch.decode.sinkhorn import Kernel, Plan, kernel_of, sinkhorn, unbalanced
+from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, SparsePlan, sparse_sinkhorn
+from dualmatch.graph.arrays import Dense, Flags, Ids, Rows
 
 FUSED_WEIGHTS = (0.0, 0.1, 0.25, 0.5)
 """Weights tried for each channel beside evidence, which has weight 1."""
@@ -66,7 +66,7 @@ def fuse(
     for number, choice in enumerate(choices):
         if progress is not None:
             progress(number, len(choices))
-        plan = sparse_sinkhorn(listed.weighed(choice), sharpness, UNTIL_LITTLE_MOVES)
+        plan = sparse_sinkhorn(listed.weighed(choice), sharpness, EVIDENCE_ITERATIONS)
         if problem is None:
             best = choice, plan
             break
@@ -84,8 +84,8 @@ class _Listed:
 
     row: Ids
     column: Ids
-    evidence: NDArray[np.float32]
-    channels: tuple[NDArray[np.float32], ...]
+    evidence: Dense
+    channels: tuple[Dense, ...]
     shape: tuple[int, int]
 
     def weighed(self, weights: Sequence[float]) -> sparse.csr_array:
@@ -112,7 +112,7 @@ def _open_candidates(
     )
     rows, columns = [entries.row[~both].astype(np.int64)], [entries.col[~both].astype(np.int64)]
     evidence_values = [entries.data[~both].astype(np.float32)]
-    values: list[list[NDArray[np.float32]]] = [[np.zeros(len(rows[0]), np.float32)] for _ in channels]
+    values: list[list[Dense]] = [[np.zeros(len(rows[0]), np.float32)] for _ in channels]
     floors = [_column_floor(channel, open_rows, open_columns) for channel in channels.values()]
     for block in row_blocks((len(open_rows), evidence.shape[1])):
         dense = [channel.rows(open_rows[block])[:, open_columns] for channel in channels.values()]
@@ -135,7 +135,7 @@ def _open_candidates(
     )
 
 
-def _among_best(part: NDArray[np.float32]) -> NDArray[np.bool_]:
+def _among_best(part: Dense) -> Flags:
     """Which entries are among the best of their row, ties with the last one included; nothing of 0 or below."""
     best = part > 0
     if part.shape[1] > _LISTED:
@@ -143,11 +143,85 @@ def _among_best(part: NDArray[np.float32]) -> NDArray[np.bool_]:
     return best
 
 
-def _column_floor(channel: Similarity, open_rows: Rows, open_columns: Rows) -> NDArray[np.float32]:
+def _column_floor(channel: Similarity, open_rows: Rows, open_columns: Rows) -> Dense:
     """What an entry must reach to be among the best of its column, over the open rows."""
     best = np.full((_LISTED, len(open_columns)), -np.inf, dtype=np.float32)
     for block in row_blocks((len(open_rows), channel.shape[1])):
         part = channel.rows(open_rows[block])[:, open_columns]
         best = np.partition(np.concatenate([best, part]), -_LISTED, axis=0)[-_LISTED:]
-    floor: NDArray[np.float32] = best.min(axis=0)
+    floor: Dense = best.min(axis=0)
     return floor
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """The fused plan, the weight it was made with, and D of every weight tried."""
+
+    plan: Plan
+    alpha: float | None
+    distances: Mapping[float, Distance]
+
+
+def decode(
+    temporal: Similarity | None,
+    relational: Similarity,
+    problem: MatchingProblem | None,
+    alphas: Sequence[float] = PAPER_ALPHAS,
+    *,
+    sharpness: float = 50.0,
+    iterations: int = 10,
+    memory_limit: int,
+    progress: Callable[[int, int], None] | None = None,
+    watch: Callable[[float, Plan], None] | None = None,
+) -> Decoded:
+    """P̂ = Sinkhorn(α·S^t + S^r) for the α with the smallest D; the smaller α of equals.
+
+    Parameters
+    ----------
+    temporal, relational:
+        S^t (None where the graphs have no times: then P̂ = Sinkhorn(S^r)) and S^r.
+    problem:
+        The matrices D compares, with k^r and k^t; not needed without S^t.
+    memory_limit:
+        Bytes the kernel may take; above that its blocks are computed again on every pass.
+    watch:
+        Called with each α tried and its plan, which is gone when the next is tried.
+    """
+    if temporal is None or problem is None:
+        plan = sinkhorn(kernel_of(relational, sharpness, memory_limit), iterations)
+        return Decoded(plan, None, {})
+    n_source, n_target = relational.shape
+    room = np.empty((n_source, n_target), np.float32) if 4 * n_source * n_target <= memory_limit else None
+    distances: dict[float, Distance] = {}
+    best: tuple[float, Plan] | None = None
+    for number, alpha in enumerate(sorted(alphas)):
+        if progress is not None:
+            progress(number, len(alphas))
+        plan = sinkhorn(_fused(temporal, relational, alpha, sharpness, memory_limit, room), iterations)
+        distances[alpha] = problem.distance(top_1(plan.best().column_of_row, n_target))
+        if watch is not None:
+            watch(alpha, plan)
+        if best is None or distances[alpha].total < distances[best[0]].total:
+            best = alpha, plan
+    if best is None:
+        raise ValueError("no weights to choose from")
+    # The kernels of all weights shared one room; the chosen one is computed once more, its u and v are kept.
+    alpha, plan = best
+    kernel = _fused(temporal, relational, alpha, sharpness, memory_limit, room)
+    return Decoded(Plan(kernel, plan.u, plan.v, iterations), alpha, distances)
+
+
+def decode_naively(temporal: Similarity | None, relational: Similarity, hops: int, memory_limit: int) -> Decoded:
+    """The paper's Naive Strategy: concatenated features Ĥ = [H^r ‖ H^t], P = Ĥ_s Ĥ_tᵀ, no Sinkhorn, no weight.
+
+    H^t has hops + 1 parts of unit length, so its product is (hops + 1)·S^t.
+    """
+    channels = ((1.0, relational),) if temporal is None else ((1.0, relational), (float(hops + 1), temporal))
+    return Decoded(unbalanced(kernel_of(WeightedSimilarity(channels), 1.0, memory_limit)), None, {})
+
+
+def _fused(
+    temporal: Similarity, relational: Similarity, alpha: float, sharpness: float, memory_limit: int, room: Dense | None
+) -> Kernel:
+    similarity = WeightedSimilarity(((1.0, relational), (alpha, temporal)))
+    return kernel_of(similarity, sharpness, memory_limit, room)

@@ -18,10 +18,8 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dualmatch.graph.arrays import Floats, Ids
 
 LARGEST_LOG_WEIGHT: Final = 200.0
 """Larger weights are lowered to this, their rivals by as much: exp must stay finite."""

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dualmatch.graph.arrays import Flags, Floats, Ids
 
 LISTED = 5
 """Candidates kept for each row and each column."""
@@ -56,7 +55,7 @@ class BestCandidates:
 
     column: Ids
     probability: Floats
-    tied: NDArray[np.bool_]
+    tied: Flags
 
 
 def best_candidates(listed: sp.csr_array, column_rank: Ids) -> BestCandidates:

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Rows = NDArray[np.intp]
-Dense = NDArray[np.float32]
+from dualmatch.graph.arrays import Dense, Floats, Rows
 
 BLOCK_BYTES: Final = 64 * 2**20
 # One multiply-add of a sparse product costs about as much as 300 of a dense float32 one (scipy against BLAS).
@@ -164,8 +162,8 @@ class RestrictedSimilarity:
         return np.ascontiguousarray(self.whole.rows(self.row_index[index])[:, self.column_index])
 
 
-def _column_counts(part: Dense | sparse.csr_array) -> NDArray[np.float64]:
-    counts: NDArray[np.float64]
+def _column_counts(part: Dense | sparse.csr_array) -> Floats:
+    counts: Floats
     if isinstance(part, np.ndarray):
         counts = np.count_nonzero(part, axis=0).astype(np.float64)
     else:

@@ -13,7 +13,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.decode.similarity import Dense, RestrictedSimilarity, Rows, Similarity, block_bytes, row_blocks
+from dualmatch.decode.similarity import RestrictedSimilarity, Similarity, block_bytes, row_blocks
+from dualmatch.graph.arrays import Dense, Floats, Rows
 
 EPSILON: Final = 1e-6
 # Small enough for both products with a block to find it in the processor's cache.
@@ -21,7 +22,6 @@ _PASS_BYTES: Final = 4 * 2**20
 _TINY: Final = float(np.finfo(np.float32).tiny)
 
 First = Literal["rows", "columns"]
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,8 @@ class Plan:
     """P̂ = diag(u) K diag(v), read in blocks of rows."""
 
     kernel: Kernel
-    u: Vector
-    v: Vector
+    u: Floats
+    v: Floats
     iterations: int
 
     @property
@@ -130,7 +130,7 @@ class Plan:
         log_kernel = np.log(np.maximum(value / scale, _TINY))
         return (self.kernel.shift + log_kernel / self.kernel.sharpness).astype(np.float32)
 
-    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Vector, Vector]:
+    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
         """Rank of each pair's target in its row of P̂, and of its source in its column; ties get their average rank.
 
         Parameters
@@ -167,10 +167,10 @@ class Best:
     similarity_of_row: Dense
 
 
-def _average_rank(values: Dense, own: Dense, axis: int) -> Vector:
+def _average_rank(values: Dense, own: Dense, axis: int) -> Floats:
     better = (values > own).sum(axis=axis, dtype=np.float64)
     equal = (values == own).sum(axis=axis, dtype=np.float64)
-    rank: Vector = 1 + better + (equal - 1) / 2
+    rank: Floats = 1 + better + (equal - 1) / 2
     return rank
 
 
@@ -211,21 +211,21 @@ def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilo
     return Plan(kernel, u, v, iterations)
 
 
-def _gauged(u: Vector, v: Vector) -> tuple[Vector, Vector]:
+def _gauged(u: Floats, v: Floats) -> tuple[Floats, Floats]:
     """The same plan with v around 1: on unbalanced sizes u and v drift apart by n_t/n_s with every iteration."""
     positive = v[v > 0]
     gauge = float(np.exp(np.log(positive).mean())) if len(positive) else 1.0
     return u * gauge, v / gauge
 
 
-def _column_sums(kernel: Kernel, u: Vector) -> Vector:
+def _column_sums(kernel: Kernel, u: Floats) -> Floats:
     columns = np.zeros(kernel.shape[1])
     for block, values in kernel.blocks():
         columns += u[block].astype(np.float32) @ values
     return columns
 
 
-def _rescaled(scale: Vector, sums: NDArray[np.floating], epsilon: float) -> Vector:
+def _rescaled(scale: Floats, sums: NDArray[np.floating], epsilon: float) -> Floats:
     """scale / (scale·sum + ε): divide a row of P̂ by its sum. A row of zeros stays zero."""
     mass = scale * sums
     return np.divide(scale, mass + epsilon, out=np.zeros_like(scale), where=mass + epsilon > _TINY)

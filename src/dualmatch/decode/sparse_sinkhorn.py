@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy import sparse as sp
 
-from dualmatch.decode.similarity import Rows
-from dualmatch.decode.sinkhorn import Best, Vector
+from dualmatch.decode.sinkhorn import Best
 from dualmatch.engine import Engine, InProcess
+from dualmatch.graph.arrays import Dense, Floats, Rows
 
-UNTIL_LITTLE_MOVES: Final = 20
+EVIDENCE_ITERATIONS: Final = 20
 """Iterations for candidates of evidence: entities that share a weak one take longer to part than ten steps."""
 
 
@@ -38,8 +39,8 @@ class SparsePlan:
 
     similarity: sparse.csr_array
     entries: sparse.csr_array
-    u: Vector
-    v: Vector
+    u: Floats
+    v: Floats
     sharpness: float
     iterations: int
     background: bool = True
@@ -68,7 +69,7 @@ class SparsePlan:
         similarity = np.asarray(self.similarity[np.arange(len(column)), column], dtype=np.float32)
         return Best(column, value, row, value_of_column, similarity)
 
-    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Vector, Vector]:
+    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
         """Average rank of each pair in its row and in its column.
 
         Candidates come first, by P̂; all that is no candidate is tied behind them at the background.
@@ -119,7 +120,7 @@ def sparse_sinkhorn(
 
 def _scales(
     excess: tuple[Any, Any], shape: tuple[int, int], iterations: int, floor: float, engine: Engine
-) -> tuple[Vector, Vector]:
+) -> tuple[Floats, Floats]:
     """u and v after rows, then columns, were divided by their sums in turn; `floor` is the kernel elsewhere.
 
     Parameters
@@ -134,29 +135,29 @@ def _scales(
     return u, v
 
 
-def _product(matrix: Any, vector: Vector, n_rows: int, engine: Engine) -> Vector:
+def _product(matrix: Any, vector: Floats, n_rows: int, engine: Engine) -> Floats:
     with engine.placed(vector) as (placed,):
         blocks = engine.map(_rows_times, [(matrix, *span, placed) for span in engine.spans(n_rows)])
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
-def _rows_times(matrix: sparse.csr_array, first: int, last: int, vector: Vector) -> Vector:
+def _rows_times(matrix: sparse.csr_array, first: int, last: int, vector: Floats) -> Floats:
     """Some rows of a matrix times a vector, without a copy of the rows."""
     start, end = matrix.indptr[first], matrix.indptr[last]
     rows = sparse.csr_array(
         (matrix.data[start:end], matrix.indices[start:end], matrix.indptr[first : last + 1] - start),
         shape=(last - first, matrix.shape[1]),
     )
-    product: Vector = rows @ vector
+    product: Floats = rows @ vector
     return product
 
 
-def _inverse(sums: Vector) -> Vector:
+def _inverse(sums: Floats) -> Floats:
     """1 / sum; a row of nothing, which only a floor of 0 has, stays 0."""
     return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
 
 
-def row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:
+def row_best(entries: sparse.csr_array) -> tuple[Rows, Dense]:
     """The best column of each row (the first of equals) and its entry; 0 where a row has none."""
     n_rows = entries.shape[0]
     row = np.repeat(np.arange(n_rows), np.diff(entries.indptr))
@@ -174,7 +175,7 @@ def row_best(entries: sparse.csr_array) -> tuple[Rows, NDArray[np.float32]]:
     return index, value
 
 
-def ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns: NDArray[np.integer]) -> Vector:
+def ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns: NDArray[np.integer]) -> Floats:
     """Average rank of each pair in its row; what is no entry is tied behind all entries."""
     n_rows, n_columns = entries.shape
     partner = np.full(n_rows, -1, np.int64)
@@ -188,5 +189,32 @@ def ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns:
     # The pair is no candidate: behind all candidates, tied with the rest of the other graph.
     others = n_columns - np.diff(entries.indptr)
     equal = np.where(np.isinf(own), others, equal)
-    rank: Vector = (1 + better + (equal - 1) / 2)[rows]
+    rank: Floats = (1 + better + (equal - 1) / 2)[rows]
     return rank
+
+
+def sharpness_of(similarity: sp.csr_matrix) -> float:
+    """c such that a candidate at noise level weighs as much as the whole background: exp(c·noise) = entities.
+
+    Noise is what second-best candidates reach: their 0.9 quantile over the rows and columns that have one.
+    """
+    seconds = np.concatenate([_second_best(similarity), _second_best(similarity.T.tocsr())])
+    if len(seconds) == 0:
+        return float(np.log(max(similarity.shape)) / 0.5)
+    entities = float(np.sqrt(float(similarity.shape[0]) * similarity.shape[1]))
+    return float(np.log(max(entities, 2.0)) / max(float(np.quantile(seconds, 0.9)), 0.05))
+
+
+def _second_best(matrix: sp.csr_matrix) -> Floats:
+    """The second largest entry of each row that has two, equal to the largest where that one comes twice."""
+    lengths = np.diff(matrix.indptr)
+    filled = np.flatnonzero(lengths)
+    if len(filled) == 0:
+        return np.zeros(0)
+    starts, values = matrix.indptr[filled], matrix.data.astype(np.float64)
+    row = np.repeat(np.arange(len(filled)), lengths[filled])
+    is_best = np.flatnonzero(values == np.maximum.reduceat(values, starts)[row])
+    first = is_best[np.unique(row[is_best], return_index=True)[1]]
+    values[first] = -np.inf
+    seconds: Floats = np.maximum.reduceat(values, starts)[lengths[filled] >= 2]
+    return seconds

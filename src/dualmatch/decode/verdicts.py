@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.decode.shortlist import BestCandidates, Floats, Ids
+from dualmatch.decode.shortlist import BestCandidates
+from dualmatch.graph.arrays import Flags, Floats, Ids
 
 NO_MATCH_FROM: Final = 0.75
 """An entity has no match where the chance that it has no partner is at least this: three times out of four."""
@@ -74,7 +75,7 @@ class Unlinked:
     confidence: Floats
 
     @property
-    def is_no_match(self) -> NDArray[np.bool_]:
+    def is_no_match(self) -> Flags:
         """Rows that have no match; the others are undecided."""
         return ~np.isnan(self.confidence)
 
@@ -90,7 +91,7 @@ class Unlinked:
 def unlinked(
     candidates: BestCandidates,
     pairs: NDArray[np.integer],
-    in_a_fact: NDArray[np.bool_],
+    in_a_fact: Flags,
     n_columns: int,
     no_partner: Floats | None = None,
     many_to_one: bool = False,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.model import TemporalGraph
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +28,9 @@ class Grown:
     """
 
     graph: TemporalGraph
-    row_of: Rows
+    row_of: Ids
     n_known: int
-    touched: NDArray[np.bool_]
+    touched: Flags
 
     @property
     def is_as_before(self) -> bool:
@@ -41,7 +39,7 @@ class Grown:
         return same_rows and not bool(self.touched.any())
 
     @property
-    def is_new(self) -> NDArray[np.bool_]:
+    def is_new(self) -> Flags:
         """(n_entities,) bool: entities that were not there before."""
         new = np.ones(self.graph.n_entities, dtype=bool)
         new[self.row_of] = False
@@ -92,8 +90,8 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
 
 @dataclass(frozen=True, eq=False)
 class _Renumbered:
-    facts: Rows  # (n, 5): head, relation, tail, begin, end
-    row_of: Rows
+    facts: Ids  # (n, 5): head, relation, tail, begin, end
+    row_of: Ids
 
 
 def _names(graph: TemporalGraph, more: TemporalGraph) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:

@@ -9,6 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.graph.arrays import Ids
+
 _SPARSE: Final = 3  # a table has about so many doublings more than it holds numbers
 _SMALLEST: Final = 10
 _LARGEST: Final = 26
@@ -26,7 +28,7 @@ def mixed(values: NDArray[np.integer]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def may_be_in(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def may_be_in(known: Ids, wanted: Ids) -> Ids:
     """Places in `wanted` of all numbers that are in `known`, and of a few that are not.
 
     A Bloom filter with one hash: where few numbers are known, it is several times as fast as a search for all.
@@ -42,7 +44,7 @@ def may_be_in(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np
     return np.flatnonzero(table[_hashed(wanted, bits)])
 
 
-def _hashed(values: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+def _hashed(values: Ids, bits: int) -> Ids:
     """Multiplicative hashing (Knuth): the upper bits of a product."""
     return (values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)).astype(np.int64)
 

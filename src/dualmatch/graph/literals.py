@@ -9,8 +9,8 @@ from typing import Final, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from dualmatch.graph.arrays import Ints
 from dualmatch.graph.model import TemporalGraph
 
 LABEL: Final = "label"
@@ -29,7 +29,7 @@ class Literals:
         Labels have the attribute `LABEL`.
     """
 
-    entity: NDArray[np.int32]
+    entity: Ints
     attribute: tuple[str, ...]
     value: tuple[str, ...]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dualmatch.graph.arrays import Floats, Ids, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
 
@@ -28,8 +28,8 @@ class Intervals:
         Interval number of each fact, `NO_INTERVAL` for facts without time.
     """
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
+    source: Ids
+    target: Ids
     count: int
 
 
@@ -44,7 +44,7 @@ def shared_intervals(source: TemporalGraph, target: TemporalGraph) -> Intervals:
     return Intervals(numbers[0], numbers[1], len(distinct))
 
 
-def _interval_keys(graph: TemporalGraph) -> NDArray[np.int64]:
+def _interval_keys(graph: TemporalGraph) -> Ids:
     return (graph.begin.astype(np.int64) << 32) + (graph.end.astype(np.int64) - UNKNOWN)
 
 
@@ -52,9 +52,7 @@ def _interval_key(begin: int, end: int) -> int:
     return (begin << 32) + (end - UNKNOWN)
 
 
-def time_counts(
-    graph: TemporalGraph, interval: NDArray[np.int64], n_intervals: int, tails: bool = True
-) -> sparse.csr_array:
+def time_counts(graph: TemporalGraph, interval: Ids, n_intervals: int, tails: bool = True) -> sparse.csr_array:
     """|Q_et|: how many facts of entity e carry interval t; a repeated fact counts again.
 
     Parameters
@@ -104,14 +102,14 @@ def time_adjacency(counts: sparse.csr_array, zero_counts: bool = False) -> spars
     )
 
 
-def relation_weights(graphs: tuple[TemporalGraph, ...], inverses: bool = True) -> tuple[list[NDArray[np.float64]], int]:
+def relation_weights(graphs: tuple[TemporalGraph, ...], inverses: bool = True) -> tuple[list[Floats], int]:
     """ln(N / N_r) of each relation of each graph, and N: distinct (h, r, t) of all graphs (twice, with inverses)."""
     counts = [np.bincount(distinct_triples(graph)[:, 1], minlength=graph.n_relations) for graph in graphs]
     total = int(sum(count.sum() for count in counts)) * (2 if inverses else 1)
     return [np.log(total / np.maximum(count, 1)) for count in counts], total
 
 
-def distinct_triples(graph: TemporalGraph) -> NDArray[np.int64]:
+def distinct_triples(graph: TemporalGraph) -> Ids:
     """(n, 3) int64: head, relation, tail, each combination once, sorted."""
     key = (graph.head.astype(np.int64) * graph.n_relations + graph.relation) * graph.n_entities + graph.tail
     key = np.unique(key)
@@ -159,7 +157,7 @@ def l2_rows(matrix: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _weighted_edges(graph: TemporalGraph, weight: NDArray[np.float64], inverses: bool) -> sparse.csr_array:
+def _weighted_edges(graph: TemporalGraph, weight: Floats, inverses: bool) -> sparse.csr_array:
     triples = distinct_triples(graph)
     head, relation, tail = triples.T
     if inverses:
@@ -174,5 +172,5 @@ def _weighted_edges(graph: TemporalGraph, weight: NDArray[np.float64], inverses:
     return edges
 
 
-def _row_numbers(matrix: sparse.csr_array) -> NDArray[np.intp]:
+def _row_numbers(matrix: sparse.csr_array) -> Rows:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
-from dualmatch.graph.names import is_missing
+from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date, parse_date
-
-Column = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,11 @@ class TemporalGraph:
     (1, ('Ada', 'London'))
     """
 
-    head: Column
-    relation: Column
-    tail: Column
-    begin: Column
-    end: Column
+    head: Ints
+    relation: Ints
+    tail: Ints
+    begin: Ints
+    end: Ints
     entities: tuple[str, ...]
     relations: tuple[str, ...]
     name: str = field(default="graph", kw_only=True)
@@ -136,7 +134,7 @@ class TemporalGraph:
         return bool(((self.begin != UNKNOWN) | (self.end != UNKNOWN)).any())
 
     @cached_property
-    def is_in_a_fact(self) -> NDArray[np.bool_]:
+    def is_in_a_fact(self) -> Flags:
         """(n_entities,) bool: whether any fact says anything about the entity."""
         mentioned = np.zeros(self.n_entities, dtype=bool)
         mentioned[self.head] = mentioned[self.tail] = True
@@ -154,7 +152,7 @@ class TemporalGraph:
         )
         return replace(self, head=head, relation=relation, tail=tail, begin=begin, end=end)
 
-    def rows_of(self, names: Iterable[str]) -> NDArray[np.int64]:
+    def rows_of(self, names: Iterable[str]) -> Ids:
         """Row number of each of some entity names; -1 where there is none.
 
         >>> TemporalGraph.from_facts([("Ada", "met", "Charles")]).rows_of(["Charles", "Mary"]).tolist()
@@ -199,7 +197,7 @@ class TemporalGraph:
         )
 
 
-def _distinct_rows(*columns: Column) -> int:
+def _distinct_rows(*columns: Ints) -> int:
     """How many distinct rows the columns have: sorted, a row is new where any column differs from the row before."""
     if not len(columns[0]):
         return 0
@@ -208,3 +206,19 @@ def _distinct_rows(*columns: Column) -> int:
     for column in columns:
         new |= np.diff(column[order]) != 0
     return 1 + int(new.sum())
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value stands for none at all: None, NaN, or the NA and NaT of pandas.
+
+    >>> [is_missing(value) for value in (None, float("nan"), "nan", 0)]
+    [True, True, False, False]
+    """
+    if value is None or isinstance(value, str):
+        return value is None
+    try:
+        return bool(value != value)
+    except TypeError:  # what pandas' NA says of everything
+        return True
+    except ValueError:  # an array, which is something
+        return False

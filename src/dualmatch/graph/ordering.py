@@ -5,14 +5,16 @@ Sums of floating-point numbers depend on their order in the last digits; with on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dualmatch.graph.model import Column, TemporalGraph
+from dualmatch.graph.arrays import Ids, Ints, Rows
+from dualmatch.graph.model import TemporalGraph
 
 
-def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, NDArray[np.intp]]:
+def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, Rows]:
     """The same graph with entities, relations and facts in order.
 
     Returns
@@ -52,8 +54,8 @@ def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, NDArray[np.intp
 
 
 def fact_order(
-    head: Column, relation: Column, tail: Column, begin: Column, end: Column, *, n_entities: int, n_relations: int
-) -> NDArray[np.intp]:
+    head: Ints, relation: Ints, tail: Ints, begin: Ints, end: Ints, *, n_entities: int, n_relations: int
+) -> Rows:
     """The order that sorts facts: by one number a triple, then by time among the few that share it."""
     if n_entities * n_relations * n_entities >= 2**63:
         return np.lexsort((end, begin, tail, relation, head))
@@ -68,10 +70,21 @@ def fact_order(
     return order
 
 
-def without_repeats(order: NDArray[np.intp], *columns: Column) -> NDArray[np.intp]:
+def without_repeats(order: Rows, *columns: Ints) -> Rows:
     """Of facts in order, the first of each run of equal ones."""
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True
     for column in columns:
         new[1:] |= np.diff(column[order]) != 0
     return order[new]
+
+
+def ranks_of(names: Sequence[str]) -> Ids:
+    """Place of each name in the sorted list.
+
+    >>> ranks_of(["b", "c", "a"]).tolist()
+    [1, 2, 0]
+    """
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return rank

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dualmatch.graph.arrays import Ints
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, encode_date, precision_of
 
@@ -94,7 +94,7 @@ def profile_of(graph: TemporalGraph) -> GraphProfile:
     )
 
 
-def _precisions(times: NDArray[np.int32], opaque: bool) -> dict[str, int]:
+def _precisions(times: Ints, opaque: bool) -> dict[str, int]:
     unknown = int((times == UNKNOWN).sum())
     if opaque:
         return {"id": len(times) - unknown, "none": unknown}
@@ -103,7 +103,7 @@ def _precisions(times: NDArray[np.int32], opaque: bool) -> dict[str, int]:
     return {**named, "none": unknown}
 
 
-def _timeline(times: NDArray[np.int32], opaque: bool) -> Timeline | None:
+def _timeline(times: Ints, opaque: bool) -> Timeline | None:
     if not len(times):
         return None
     years = times.astype(np.int64) if opaque else times.astype(np.int64) // _YEAR

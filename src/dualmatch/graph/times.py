@@ -16,6 +16,8 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.graph.arrays import Flags, Ids, Ints
+
 UNKNOWN: Final = int(np.iinfo(np.int32).min)
 UNKNOWN_WORDS: Final = frozenset(
     {"", "-inf", "~", "inf", "+inf", "####-##-##"}
@@ -47,7 +49,7 @@ def encode_date(year: int, month: int = 0, day: int = 0) -> int: ...
 
 
 @overload
-def encode_date(year: NDArray[np.int32], month: NDArray[np.int32], day: NDArray[np.int32]) -> NDArray[np.int32]: ...
+def encode_date(year: Ints, month: Ints, day: Ints) -> Ints: ...
 
 
 def encode_date(year: Any, month: Any = 0, day: Any = 0) -> Any:
@@ -128,21 +130,21 @@ def format_date(code: int) -> str:
     return date if day == 0 else f"{date}-{day:02d}"
 
 
-def precision_of(codes: NDArray[np.int32]) -> NDArray[np.int8]:
+def precision_of(codes: Ints) -> NDArray[np.int8]:
     """The `Precision` of each code; -1 where the time is unknown."""
     rest = codes.astype(np.int64) % _YEAR
     precision = np.where(rest == 0, Precision.YEAR, np.where(rest % _MONTH == 0, Precision.MONTH, Precision.DAY))
     return np.where(codes == UNKNOWN, -1, precision).astype(np.int8)
 
 
-def coarsen(codes: NDArray[np.int32], precision: Precision) -> NDArray[np.int32]:
+def coarsen(codes: Ints, precision: Precision) -> Ints:
     """Each code at the given precision, or as it is where it is already coarser."""
     wide = codes.astype(np.int64)
     unit = {Precision.YEAR: _YEAR, Precision.MONTH: _MONTH, Precision.DAY: 1}[precision]
     return np.where(codes == UNKNOWN, UNKNOWN, wide - wide % unit).astype(np.int32)
 
 
-def on_calendar(codes: NDArray[np.integer], precision: Precision) -> NDArray[np.int64]:
+def on_calendar(codes: NDArray[np.integer], precision: Precision) -> Ids:
     """Years since year 0, months since its January, or days since its first: differences are lengths of time.
 
     >>> days = on_calendar(np.array([encode_date(2004, 2, 28), encode_date(2004, 3, 1)]), Precision.DAY)
@@ -160,7 +162,7 @@ def on_calendar(codes: NDArray[np.integer], precision: Precision) -> NDArray[np.
     return first + np.maximum(day, 1) - 1
 
 
-def ends_before_begin(begin: NDArray[np.int32], end: NDArray[np.int32]) -> NDArray[np.bool_]:
+def ends_before_begin(begin: Ints, end: Ints) -> Flags:
     """Where a known end lies before a known begin, compared at the coarser precision of the two.
 
     >>> march, year = np.array([encode_date(2005, 3)], np.int32), np.array([encode_date(2005)], np.int32)

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.channels.evidence.date_gaps import DateGaps, gap_class, gaps_by_chance
-from dualmatch.channels.evidence.dates import NO_DATE, Dates, dates_of
-from dualmatch.channels.evidence.ties import Ids, Ties, find_pairs
+from dualmatch.channels.evidence.dates import NO_DATE, DateGaps, Dates, dates_of, gap_class, gaps_by_chance
+from dualmatch.channels.evidence.ties import Ties, find_pairs
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
-
-Floats = NDArray[np.float64]
 
 _HALF: Final = 0.5  # added to every count: what was never seen is not impossible
 _LARGEST_TABLE: Final = 2**23  # relation pairs that are looked up in a table; beyond, in a sorted list
@@ -49,7 +47,7 @@ class Side:
         """How far apart the begins of two facts with one neighbour are by chance: (n_precisions, N_GAPS)."""
         return gaps_by_chance(self.ties, self.begin)
 
-    def at(self, ties: NDArray[np.bool_]) -> Side:
+    def at(self, ties: Flags) -> Side:
         """Some of the ties; how common what they say is stays as it is among all."""
         facts = np.flatnonzero(ties[self.ties.tie])
         return Side(
@@ -61,9 +59,9 @@ class Side:
         )
 
     @cached_property
-    def is_point(self) -> NDArray[np.bool_]:
+    def is_point(self) -> Flags:
         """Facts whose begin is their end."""
-        is_point: NDArray[np.bool_] = self.ties.begin == self.ties.end
+        is_point: Flags = self.ties.begin == self.ties.end
         return is_point
 
     @cached_property
@@ -231,7 +229,7 @@ def _gap(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], N
     return level, gap
 
 
-def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], Flags]:
     """The precision that both dates of a pair have, -1 where one is unknown, and whether they agree at it."""
     level = np.minimum(left.precision[f], right.precision[j])
     at = np.maximum(level, 0)

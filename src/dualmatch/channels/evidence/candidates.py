@@ -6,15 +6,12 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.channels.evidence.token_families import Among
-from dualmatch.channels.evidence.tokens import Tokens
+from dualmatch.channels.evidence.tokens import Among, Tokens
 from dualmatch.engine import Engine, InProcess
-
-Vector = NDArray[np.float64]
+from dualmatch.graph.arrays import Flags, Floats
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
 _GRID = float(2**20)
@@ -40,7 +37,7 @@ class Scored(NamedTuple):
 
     source: sp.csr_matrix
     target: sp.csr_matrix
-    known: tuple[Vector, Vector]
+    known: tuple[Floats, Floats]
     among: Among | None = None
     dearest: float = math.inf
 
@@ -119,28 +116,28 @@ def _best_of_rows(
     return sp_matmul_topn(part, columns, top_n=n_best, threshold=0.0, n_threads=n_threads)
 
 
-def _only_columns(matrix: sp.csr_matrix, kept: NDArray[np.bool_]) -> sp.csr_matrix:
+def _only_columns(matrix: sp.csr_matrix, kept: Flags) -> sp.csr_matrix:
     """The matrix with nothing outside some columns, their numbers kept."""
     inside = kept[matrix.indices]
     indptr = np.concatenate([[0], np.cumsum(inside)])[matrix.indptr].astype(matrix.indptr.dtype)
     return sp.csr_matrix((matrix.data[inside], matrix.indices[inside], indptr), shape=matrix.shape)
 
 
-def _dearest(cost: Vector, budget: float) -> float:
+def _dearest(cost: Floats, budget: float) -> float:
     """The cost from which on tokens are left out to keep the sum within the budget; equal tokens share their fate."""
     ordered = np.sort(cost)
     within = np.searchsorted(np.cumsum(ordered), budget, side="right")
     return math.inf if within == len(cost) else float(ordered[within])
 
 
-def weight_of(matrix: sp.csr_matrix, smoothing: float) -> Vector:
+def weight_of(matrix: sp.csr_matrix, smoothing: float) -> Floats:
     """|x|² + λ of each row."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     squared = np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0])
     return np.asarray(squared + max(smoothing, 1e-9), dtype=np.float64)
 
 
-def smoothed(matrix: sp.csr_matrix, weight: Vector) -> sp.csr_matrix:
+def smoothed(matrix: sp.csr_matrix, weight: Floats) -> sp.csr_matrix:
     """Rows divided by the root of their weight."""
     values = matrix.data * np.repeat(1.0 / np.sqrt(weight), np.diff(matrix.indptr))
     return sp.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -12,15 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.candidates import Scored
-from dualmatch.channels.evidence.fact_views import FactSides, Ids
+from dualmatch.channels.evidence.fact_views import FactSides
 from dualmatch.engine import Engine, InProcess
+from dualmatch.graph.arrays import Dense, Ids
 from dualmatch.graph.hashing import mixed
-
-Vectors = NDArray[np.float32]
 
 _DIMENSIONS = 128
 # Context only orders what facts leave open, so it counts for little beside them.
@@ -73,7 +71,7 @@ def _fold(n_tokens: int) -> sp.csr_matrix:
     return sp.csr_matrix((sign, place, start), shape=(n_tokens, _DIMENSIONS))
 
 
-def _vectors(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix, wanted: Ids, engine: Engine) -> Vectors:
+def _vectors(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix, wanted: Ids, engine: Engine) -> Dense:
     """One integer-valued vector of length ≤ 2048 for some entities: mean of their one-hop and two-hop context."""
     adjacency = _adjacency(sides)
     with engine.placed(tokens, fold) as placed:
@@ -86,23 +84,23 @@ def _vectors(sides: FactSides, tokens: sp.csr_matrix, fold: sp.csr_matrix, wante
     return np.rint(np.concatenate([one_hop[wanted], two_hops], axis=1) * np.float32(_UNIT / np.sqrt(2.0)))
 
 
-def _stacked(engine: Engine, function: Callable[..., Vectors], operands: tuple[Any, Any], n_rows: int) -> Vectors:
+def _stacked(engine: Engine, function: Callable[..., Dense], operands: tuple[Any, Any], n_rows: int) -> Dense:
     blocks = engine.map(function, [(operands[0], *span, operands[1]) for span in engine.spans(n_rows)])
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
-def _folded(tokens: sp.csr_matrix, first: int, last: int, fold: sp.csr_matrix) -> Vectors:
+def _folded(tokens: sp.csr_matrix, first: int, last: int, fold: sp.csr_matrix) -> Dense:
     """What some entities' own facts say, in few dimensions."""
-    folded: Vectors = (tokens[first:last] @ fold).toarray()
+    folded: Dense = (tokens[first:last] @ fold).toarray()
     return folded
 
 
-def _gathered(adjacency: sp.csr_matrix, first: int, last: int, vectors: Vectors) -> Vectors:
+def _gathered(adjacency: sp.csr_matrix, first: int, last: int, vectors: Dense) -> Dense:
     """What the neighbours of some entities say, as unit vectors."""
     return _unit(adjacency[first:last] @ vectors)
 
 
-def _cosine_of(source: Vectors, target: Vectors, pairs: sp.coo_matrix) -> NDArray[np.float32]:
+def _cosine_of(source: Dense, target: Dense, pairs: sp.coo_matrix) -> Dense:
     """Cosine of context for given pairs."""
     values = [
         np.einsum("ij,ij->i", source[pairs.row[i : i + _BLOCK]], target[pairs.col[i : i + _BLOCK]])
@@ -125,13 +123,13 @@ def _adjacency(sides: FactSides) -> sp.csr_matrix:
     return matrix
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def _unit(vectors: Dense) -> Dense:
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    unit: Vectors = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    unit: Dense = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
     return unit
 
 
-def _best(left: Vectors, right: Vectors, engine: Engine) -> sp.csr_matrix:
+def _best(left: Dense, right: Dense, engine: Engine) -> sp.csr_matrix:
     """The best of each row, ties with the last one included; nothing at noise level."""
     with engine.placed(left, right) as (rows, columns):
         blocks = engine.map(_best_of_rows, [(rows, *span, columns) for span in engine.spans(len(left))])
@@ -139,7 +137,7 @@ def _best(left: Vectors, right: Vectors, engine: Engine) -> sp.csr_matrix:
 
 
 def _best_of_rows(
-    left: Vectors, first: int, last: int, right: Vectors, n_best: int = 20, block: int = 256
+    left: Dense, first: int, last: int, right: Dense, n_best: int = 20, block: int = 256
 ) -> sp.csr_matrix:
     left = left[first:last]
     parts = []

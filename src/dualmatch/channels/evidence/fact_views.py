@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
 
-Ids = NDArray[np.int64]
 Moment = Literal["begin", "end", "interval"]
 
 ABSENT: Final = -1
@@ -86,9 +85,9 @@ def time_kinds(source: TemporalGraph, target: TemporalGraph) -> tuple[TimeKind, 
     )
 
 
-def _has_moment(graph: TemporalGraph, moment: Moment, precision: Precision | None) -> NDArray[np.bool_]:
+def _has_moment(graph: TemporalGraph, moment: Moment, precision: Precision | None) -> Flags:
     begins, ends = (_at_precision(codes, precision) != ABSENT for codes in (graph.begin, graph.end))
-    known: NDArray[np.bool_] = begins if moment == "begin" else ends if moment == "end" else begins & ends
+    known: Flags = begins if moment == "begin" else ends if moment == "end" else begins & ends
     return known
 
 
@@ -113,7 +112,7 @@ def _sides(graph: TemporalGraph, times: list[Ids]) -> FactSides:
     )
 
 
-def _at_precision(codes: NDArray[np.int32], precision: Precision | None) -> Ids:
+def _at_precision(codes: Ints, precision: Precision | None) -> Ids:
     known = codes != UNKNOWN if precision is None else precision_of(codes) >= precision
     values = codes if precision is None else coarsen(codes, precision)
     # shifted to stay positive: years before the common era have negative codes

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from dualmatch.channels.evidence.fact_views import FactSides, Ids
+from dualmatch.channels.evidence.fact_views import FactSides
 from dualmatch.engine import Engine, InProcess
-
-Floats = NDArray[np.float64]
+from dualmatch.graph.arrays import Flags, Floats, Ids
 
 # Smoothing of the cosine: relations seen on a handful of pairs prove nothing yet.
 _PSEUDO_COUNT = 5.0
@@ -142,11 +140,11 @@ def _classes(similarity: sp.csr_matrix) -> tuple[Ids, Ids]:
     return component[:n_source], component[n_source:]
 
 
-def _are_links(entries: sp.coo_matrix) -> NDArray[np.bool_]:
+def _are_links(entries: sp.coo_matrix) -> Flags:
     """Which entries are the best of their row or of their column, and high enough to mean something."""
     best_row, best_column = np.zeros(entries.shape[0]), np.zeros(entries.shape[1])
     np.maximum.at(best_row, entries.row, entries.data)
     np.maximum.at(best_column, entries.col, entries.data)
     best = (entries.data >= best_row[entries.row]) | (entries.data >= best_column[entries.col])
-    linked: NDArray[np.bool_] = best & (entries.data > _LEAST_COSINE)
+    linked: Flags = best & (entries.data > _LEAST_COSINE)
     return linked

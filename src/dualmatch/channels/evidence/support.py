@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors
-from dualmatch.channels.evidence.date_gaps import DateGaps
-from dualmatch.channels.evidence.ties import Ids, Ties, expanded, places_in
+from dualmatch.channels.evidence.dates import DateGaps
+from dualmatch.channels.evidence.ties import Ties, expanded, places_in
 from dualmatch.decode.one_to_one import Candidates
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.int32]
-Slots = tuple[tuple[Places, Places], tuple[Places, Places]]
+Slots = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
 
 _AT_ONCE: Final = 2**21  # pairs of ties looked at in one go
 _NO_SUPPORT: Final = 1.0  # agreement in time that chance has as often
@@ -50,12 +48,12 @@ class Support:
         Candidate and tie of each slot, for the source's side and the target's.
     """
 
-    candidate: Places
-    supporter: Places
-    slot: tuple[Places, Places]
-    mirror: tuple[Places, Places]
+    candidate: Ints
+    supporter: Ints
+    slot: tuple[Ints, Ints]
+    mirror: tuple[Ints, Ints]
     worth: tuple[Floats, Floats]
-    open_slot: tuple[Places, Places]
+    open_slot: tuple[Ints, Ints]
     open_ties: Slots
     open_worth: tuple[Floats, Floats]
     slots: Slots
@@ -66,7 +64,7 @@ class Support:
 
 def find_support(
     candidates: Candidates,
-    live: NDArray[np.bool_],
+    live: Flags,
     sides: tuple[Side, Side],
     odds: RelationOdds,
     gaps: DateGaps,
@@ -136,7 +134,7 @@ def _facts(ties: Ties) -> Floats:
 
 
 def _slot_keys(
-    candidates: Candidates, ties: tuple[Ties, Ties], candidate: Ids | Places, tie: Ids | Places, view: int
+    candidates: Candidates, ties: tuple[Ties, Ties], candidate: Ids | Ints, tie: Ids | Ints, view: int
 ) -> Ids:
     """A number for each (candidate, tie of its entity), in that order."""
     entity = (candidates.row, candidates.column)[view]
@@ -145,7 +143,7 @@ def _slot_keys(
     return keys
 
 
-def _slots_of(candidates: Candidates, ties: tuple[Ties, Ties], key: Ids, view: int) -> tuple[Places, Places]:
+def _slots_of(candidates: Candidates, ties: tuple[Ties, Ties], key: Ids, view: int) -> tuple[Ints, Ints]:
     """The candidate and the tie behind each slot's number."""
     entity = (candidates.row, candidates.column)[view]
     first = np.concatenate([[0], np.cumsum(ties[view].ties_of(entity))])
@@ -174,7 +172,7 @@ class _Live:
     first: Ids
 
     @classmethod
-    def of(cls, supporters: Candidates, live: NDArray[np.bool_]) -> Self:
+    def of(cls, supporters: Candidates, live: Flags) -> Self:
         number = np.flatnonzero(live)
         row, column = supporters.row[number], supporters.column[number]
         first = np.searchsorted(row, np.arange(supporters.shape[0] + 1))
@@ -188,12 +186,12 @@ def _all_squares(
     sides: tuple[Side, Side],
     odds: RelationOdds,
     gaps: DateGaps,
-) -> tuple[Places, Places, Places, Places, tuple[Floats, Floats]]:
+) -> tuple[Ints, Ints, Ints, Ints, tuple[Floats, Floats]]:
     """(candidate, supporter, tie of the source, tie of the target, what it is worth from either side)."""
     ties = sides[0].ties, sides[1].ties
     facts = _facts(ties[0]), _facts(ties[1])
     none = np.zeros(0, np.int32)
-    found: list[tuple[Places, ...]] = [(none, none, none, none)]
+    found: list[tuple[Ints, ...]] = [(none, none, none, none)]
     worths: list[tuple[Floats, Floats]] = [(np.zeros(0), np.zeros(0))]
     for span in spans:
         square = _squares(candidates, span, live, ties)
@@ -293,8 +291,8 @@ def _worth_of_part(
 class _OpenPairs:
     """Pairs of ties whose facts agree in time: candidate, ties, and what it is worth from either side."""
 
-    candidate: Places
-    ties: tuple[Places, Places]
+    candidate: Ints
+    ties: tuple[Ints, Ints]
     worth: tuple[Floats, Floats]
 
 
@@ -315,7 +313,7 @@ def _open_pairs(
     joins = [join for moment in ("begin", "end") for join in _joins(sides, unknown[1], moment)]
     first = source.first_fact_of_entity
     none = np.zeros(0, np.int32)
-    found: list[tuple[Places, Places, Places, Floats, Floats]] = [(none, none, none, np.zeros(0), np.zeros(0))]
+    found: list[tuple[Ints, Ints, Ints, Floats, Floats]] = [(none, none, none, np.zeros(0), np.zeros(0))]
     for span in spans:
         number = np.arange(*span)
         entity = candidates.row[number]
@@ -353,7 +351,7 @@ class _Join:
         The distinct owners and dates, as one number each, and where their facts begin in `listed`.
     """
 
-    wanted: NDArray[np.bool_]
+    wanted: Flags
     date: Ids
     key: Ids
     first: Ids

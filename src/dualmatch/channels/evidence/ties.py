@@ -13,10 +13,9 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.hashing import mixed, text_hashes
 from dualmatch.graph.model import TemporalGraph
-
-Ids = NDArray[np.int64]
 
 MOST_FACTS: Final = 4
 """Facts of a tie that are compared; which, is decided by a hash of their dates, so both graphs keep the same ones."""
@@ -102,7 +101,7 @@ class Ties:
             side=side[order],
         )
 
-    def at(self, ties: NDArray[np.bool_]) -> Self:
+    def at(self, ties: Flags) -> Self:
         """Some of the ties, each with the same tie seen from the neighbour; rows stay those of the whole graph."""
         facts = ties[self.tie]
         number = np.cumsum(ties) - 1

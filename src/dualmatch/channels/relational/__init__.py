@@ -6,17 +6,17 @@ torch is imported when a training starts, never before: everything else of dualm
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.channels.relational.checkpoint import CheckpointStore
 from dualmatch.config import Config, Reflection
 from dualmatch.decode.similarity import FactorSimilarity
 from dualmatch.errors import InputError, MissingExtraError
+from dualmatch.graph.arrays import Dense, Pairs
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 
 if TYPE_CHECKING:
     from dualmatch.channels.relational.train import TrainingConfig
@@ -96,7 +96,7 @@ def carried_over_similarity(
         Pairs of rows then.
     """
     check_training(config)
-    from dualmatch.channels.relational.transfer import carried_over_embeddings
+    from dualmatch.channels.relational.train import carried_over_embeddings
 
     training = _training(*before, config)
     h_source, h_target = carried_over_embeddings(before, whole, rows, seeds, training, config.seed, progress)
@@ -134,3 +134,33 @@ def _reflection(source: TemporalGraph, target: TemporalGraph, config: Config) ->
         return config.reflection
     sizes = sorted((source.n_relations, target.n_relations))
     return "all" if sizes[0] >= ALIKE_VOCABULARIES * sizes[1] else "none"
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """All that training needs to go on as if it had never stopped.
+
+    Attributes
+    ----------
+    epoch:
+        Epochs done.
+    arrays:
+        Parameters and optimiser state by name.
+    rng:
+        State of the numpy bit generator.
+    fingerprint:
+        Hash of what the training is about (graphs, seeds, config): another training must not go on from here.
+    """
+
+    epoch: int
+    arrays: dict[str, Dense]
+    rng: dict[str, Any]
+    fingerprint: str
+
+
+class CheckpointStore(Protocol):
+    """Somewhere to keep the latest checkpoint."""
+
+    def read(self) -> Checkpoint | None: ...
+
+    def write(self, checkpoint: Checkpoint) -> None: ...

@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.graph.arrays import Ids
 from dualmatch.graph.hashing import mixed
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +31,9 @@ class Edges:
         The position of (j, i).
     """
 
-    indptr: Index
-    neighbour: Index
-    inverse: Index
+    indptr: Ids
+    neighbour: Ids
+    inverse: Ids
 
     @property
     def n_entities(self) -> int:
@@ -58,7 +56,7 @@ class EdgeSets:
         Rows are means over the symbols of a set; the row of the empty set is empty.
     """
 
-    of_edge: Index
+    of_edge: Ids
     members: sp.csr_array
 
     @property
@@ -98,10 +96,10 @@ class Structure:
 class _Facts:
     """Facts of both graphs in one numbering: entities and relations of the target go on after the source's."""
 
-    head: Index
-    relation: Index
-    tail: Index
-    times: tuple[Index, Index]  # begin and end as numbers of distinct times, -1 where unknown
+    head: Ids
+    relation: Ids
+    tail: Ids
+    times: tuple[Ids, Ids]  # begin and end as numbers of distinct times, -1 where unknown
     n_entities: int
     n_relations: int
     n_times: int
@@ -160,16 +158,16 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
     )
 
 
-def known_times(source: TemporalGraph, target: TemporalGraph) -> Index:
+def known_times(source: TemporalGraph, target: TemporalGraph) -> Ids:
     """The distinct known times of both graphs in order: the rows of the encoder's time vectors."""
     columns = [getattr(graph, name) for graph in (source, target) for name in ("begin", "end")]
-    codes: Index = np.unique(np.concatenate(columns)).astype(np.int64)
-    known: Index = codes[codes != UNKNOWN]
+    codes: Ids = np.unique(np.concatenate(columns)).astype(np.int64)
+    known: Ids = codes[codes != UNKNOWN]
     return known
 
 
 def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
-    def both(column: str, shift: int = 0) -> Index:
+    def both(column: str, shift: int = 0) -> Ids:
         return np.concatenate(
             [getattr(source, column).astype(np.int64), getattr(target, column).astype(np.int64) + shift]
         )
@@ -188,7 +186,7 @@ def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
     )
 
 
-def _edges(facts: _Facts) -> tuple[Edges, Index, Index]:
+def _edges(facts: _Facts) -> tuple[Edges, Ids, Ids]:
     """The distinct directed edges, and the edge of each fact and of its inverse."""
     n = facts.n_entities
     keys = np.concatenate([facts.head * n + facts.tail, facts.tail * n + facts.head])
@@ -200,7 +198,7 @@ def _edges(facts: _Facts) -> tuple[Edges, Index, Index]:
     return Edges(indptr, neighbour, inverse), edge_of_fact, edge_of_inverse
 
 
-def _group(edge: Index, symbol: Index, n_edges: int, n_symbols: int) -> EdgeSets:
+def _group(edge: Ids, symbol: Ids, n_edges: int, n_symbols: int) -> EdgeSets:
     """Give edges with the same set of symbols the same number; edges without any share the empty set.
 
     A set is told by the sum of its members' hashes: two different sets among n edges meet with probability n² / 2^65.
@@ -214,7 +212,7 @@ def _group(edge: Index, symbol: Index, n_edges: int, n_symbols: int) -> EdgeSets
     return EdgeSets(of_edge, _row_means(of_edge[edge], symbol, (n_sets, n_symbols)))
 
 
-def _row_means(row: Index, column: Index, shape: tuple[int, int]) -> sp.csr_array:
+def _row_means(row: Ids, column: Ids, shape: tuple[int, int]) -> sp.csr_array:
     """Rows that take the mean over their distinct columns; a row without any stays empty."""
     matrix = sp.coo_array((np.ones(len(row), np.float32), (row, column)), shape=shape).tocsr()
     matrix.sort_indices()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from dualmatch.channels.relational.edges import Structure
-from dualmatch.channels.relational.proxies import match_proxies
-from dualmatch.channels.relational.reflection import ReflectionGraph, gather, reflect
-from dualmatch.channels.relational.sparse import ConstantMatrix, multiply
+from dualmatch.channels.relational.sparse import ConstantMatrix, ReflectionGraph, gather, multiply, reflect
 
 
 @dataclass(frozen=True)
@@ -102,3 +103,111 @@ class Encoder(nn.Module):
             )
             other = (other + time) / 2
         return torch.cat([entity, other], dim=1)
+
+
+class _Drop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, features: Tensor, keep: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        ctx.save_for_backward(keep)
+        return _masked(features, keep, scale)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (keep,) = ctx.saved_tensors
+        return _masked(gradients[0], keep, ctx.scale), None, None
+
+
+def drop(features: Tensor, share: float, rng: np.random.Generator) -> Tensor:
+    """Set this share of the entries to 0 and scale the others up.
+
+    Drawing a float for each entry would cost as much as a sparse layer, so a byte decides: the share is exact to 1/256.
+    """
+    threshold = min(round(share * 256), 255)
+    if threshold == 0:
+        return features
+    noise = np.frombuffer(rng.bytes(features.numel()), np.uint8)
+    keep = torch.from_numpy(noise >= threshold).view(features.shape).to(features.device)
+    out: Tensor = _Drop.apply(features, keep, 256 / (256 - threshold))  # type: ignore[no-untyped-call]
+    return out
+
+
+def _masked(features: Tensor, keep: Tensor, scale: float) -> Tensor:
+    out = torch.empty_like(features)
+    for rows in blocks(features):
+        torch.mul(features[rows], keep[rows].to(features.dtype).mul_(scale), out=out[rows])
+    return out
+
+
+_BLOCK = 4096
+_TINY = 1e-12
+
+
+class _MatchProxies(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, o: Tensor, q: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        out, gate = torch.empty_like(o), torch.empty_like(o)
+        near = o.new_empty(len(o), len(q))
+        direction = functional.normalize(q, dim=1).T
+        for rows in blocks(o):
+            here = o[rows]
+            cosine = (here @ direction).div_(_lengths(here))
+            near[rows] = torch.softmax(cosine, dim=1)
+            nearest = near[rows] @ q
+            p = here - nearest
+            torch.addmm(b, p, w, out=gate[rows]).sigmoid_()
+            torch.addcmul(p, gate[rows], nearest, out=out[rows])  # g ⊙ o + (1 − g) ⊙ p, since o − p = nearest
+        ctx.save_for_backward(o, q, w, gate, near)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        o, q, w, gate, near = ctx.saved_tensors
+        out = gradients[0]
+        norm = q.norm(dim=1, keepdim=True).clamp_min(_TINY)
+        direction = q / norm
+        to_o, to_q, to_w = torch.empty_like(o), torch.zeros_like(q), torch.zeros_like(w)
+        to_b, to_direction = w.new_zeros(1, len(w)), torch.zeros_like(q)
+        for rows in blocks(o):
+            here, g, c, d = o[rows], gate[rows], near[rows], out[rows]
+            nearest = c @ q
+            before_gate = (d * nearest).mul_(g).mul_(1 - g)
+            p = here - nearest
+            to_w.addmm_(p.T, before_gate)
+            to_b += before_gate.sum(0, keepdim=True)
+            to_p = torch.addmm(d, before_gate, w.T)
+            to_nearest = torch.addcmul(-to_p, d, g)
+            to_q.addmm_(c.T, to_nearest)
+            to_c = to_nearest @ q.T
+            to_cosine = c * (to_c - (c * to_c).sum(1, keepdim=True))  # softmax
+            length = _lengths(here)
+            cosine = (here @ direction.T).div_(length)
+            to_length = (to_cosine * cosine).sum(1, keepdim=True).div_(length * length)
+            to_cosine /= length
+            to_direction.addmm_(to_cosine.T, here)
+            torch.addmm(to_p, to_cosine, direction, out=to_o[rows]).addcmul_(here, to_length, value=-1)
+        to_q += (to_direction - direction * (direction * to_direction).sum(1, keepdim=True)) / norm
+        return to_o, to_q, to_w, to_b
+
+
+def match_proxies(o: Tensor, q: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    """p = o − Σ_k softmax_k(cos(o, q_k)) q_k; g = σ(p W + b); g ⊙ o + (1 − g) ⊙ p.
+
+    Parameters
+    ----------
+    o: (n, width), q: (n_proxies, width), w: (width, width), b: (1, width)
+    """
+    out: Tensor = _MatchProxies.apply(o, q, w, b)  # type: ignore[no-untyped-call]
+    return out
+
+
+def blocks(features: Tensor) -> Iterator[slice]:
+    """Blocks of rows that fit a CPU's cache; other devices take all rows at once."""
+    size = _BLOCK if features.device.type == "cpu" else max(len(features), 1)
+    for start in range(0, len(features), size):
+        yield slice(start, start + size)
+
+
+def _lengths(rows: Tensor) -> Tensor:
+    lengths: Tensor = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+    return lengths.clamp_min_(_TINY)

@@ -15,6 +15,8 @@ import torch
 from scipy import sparse as sp
 from torch import Tensor
 
+from dualmatch.channels.relational.edges import Edges, EdgeSets
+
 
 class Pattern:
     """Where the entries of a sparse matrix lie, without their values."""
@@ -99,3 +101,121 @@ def _hear_beta_notice() -> None:
 
 def _long(values: Any, device: torch.device) -> Tensor:
     return torch.from_numpy(np.asarray(values, dtype=np.int64)).to(device)
+
+
+class ReflectionGraph:
+    """Edges and the sets on them, ready for `reflect`.
+
+    Attributes
+    ----------
+    counts: (n_entities, n_sets)
+        How many edges of a row carry a set: with it, attention is normalised without looking at edges.
+    """
+
+    def __init__(self, edges: Edges, sets: EdgeSets, device: torch.device) -> None:
+        n, n_sets = edges.n_entities, sets.n_sets
+        row = np.repeat(np.arange(n), np.diff(edges.indptr))
+        set_back = sets.of_edge[edges.inverse]
+        self.edges = Pattern(
+            torch.from_numpy(edges.indptr.astype(np.int64)).to(device),
+            torch.from_numpy(edges.neighbour).to(device),
+            (n, n),
+        )
+        self.set_of_edge = torch.from_numpy(sets.of_edge).to(device)
+        self.set_of_inverse = torch.from_numpy(set_back).to(device)
+        # A row meets a set on its own edges (i, j) and, for the way back, on the edges (j, i) that lead to it.
+        self.out = _Meetings(row, sets.of_edge, n, n_sets, device)
+        self.back = _Meetings(row, set_back, n, n_sets, device)
+        # The meeting of an edge's far end with its set, and of its near end with the set of the inverse edge.
+        inverse = torch.from_numpy(edges.inverse).to(device)
+        self.far, self.near = self.back.of_edge[inverse], self.out.of_edge[inverse]
+        self.counts = ConstantMatrix(self.out.counts, device)
+
+
+class _Meetings:
+    """The distinct (entity, set) pairs over the edges, and which of them each edge belongs to."""
+
+    def __init__(self, row: Any, set_: Any, n: int, n_sets: int, device: torch.device) -> None:
+        keys = row.astype(np.int64) * n_sets + set_
+        distinct, of_edge, size = np.unique(keys, return_inverse=True, return_counts=True)
+        entity, met = np.divmod(distinct, n_sets)
+        indptr = np.searchsorted(entity, np.arange(n + 1))
+        self.counts = sp.csr_array((size.astype(np.float32), met, indptr), shape=(n, n_sets))
+        by_set = np.argsort(met, kind="stable")
+        self.pattern = Pattern.of(self.counts, device)
+        self.set = self.pattern.indices
+        self.of_edge = torch.from_numpy(of_edge.astype(np.int64)).to(device)
+        self.by_set = torch.from_numpy(by_set).to(device)
+        set_indptr = torch.from_numpy(np.searchsorted(met[by_set], np.arange(n_sets + 1))).to(device)
+        self.pattern_by_set = Pattern(set_indptr, torch.from_numpy(entity[by_set]).to(device), (n_sets, n))
+
+    def gather(self, values: Tensor) -> Tensor:
+        """Sum one number an edge into one number a meeting."""
+        return values.new_zeros(len(self.set)).index_add_(0, self.of_edge, values)
+
+
+class _Reflect(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, graph: ReflectionGraph, h: Tensor, v: Tensor, u: Tensor) -> Tensor:
+        along = graph.back.pattern.sample(h, v)  # h_j · v_g for each entity and set it is met with
+        projected = graph.out.gather(along[graph.far])  # Σ_j h_j · v_g for each (i, g)
+        out = graph.edges.multiply(u[graph.set_of_edge], h)
+        out -= graph.out.pattern.multiply(2 * u[graph.out.set] * projected, v)
+        ctx.graph = graph
+        ctx.save_for_backward(h, v, u, projected)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor, Tensor]:
+        graph: ReflectionGraph = ctx.graph
+        h, v, u, projected = ctx.saved_tensors
+        g = gradients[0].contiguous()
+        # A reflection is its own transpose: the way back is the same sum over the inverse edges.
+        along = graph.out.pattern.sample(g, v)
+        returned = graph.back.gather(along[graph.near])
+        to_h = graph.edges.multiply(u[graph.set_of_inverse], g)
+        to_h -= graph.back.pattern.multiply(2 * u[graph.back.set] * returned, v)
+        to_v = graph.out.pattern_by_set.multiply(projected[graph.out.by_set], g)
+        to_v += graph.back.pattern_by_set.multiply(returned[graph.back.by_set], h)
+        to_v *= -2 * u[:, None]
+        to_u = torch.zeros_like(u).index_add_(0, graph.set_of_edge, graph.edges.sample(g, h))
+        to_u.index_add_(0, graph.out.set, along * projected, alpha=-2)
+        return None, to_h, to_v, to_u
+
+
+def reflect(graph: ReflectionGraph, h: Tensor, v: Tensor, u: Tensor) -> Tensor:
+    """Σ_j u_ij (h_j − 2 (h_j·v_ij) v_ij) for every entity i.
+
+    Parameters
+    ----------
+    h: (n_entities, d), v: (n_sets, d), u: (n_sets,)
+        Features, edge vectors of length 1 (or 0: no reflection), and weights, by set.
+    """
+    out: Tensor = _Reflect.apply(graph, h, v, u)  # type: ignore[no-untyped-call]
+    return out
+
+
+class _Gather(torch.autograd.Function):
+    """The same sum without the reflection."""
+
+    @staticmethod
+    def forward(ctx: Any, graph: ReflectionGraph, h: Tensor, u: Tensor) -> Tensor:
+        ctx.graph = graph
+        ctx.save_for_backward(h, u)
+        return graph.edges.multiply(u[graph.set_of_edge], h)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor | None]:
+        graph: ReflectionGraph = ctx.graph
+        h, u = ctx.saved_tensors
+        g = gradients[0].contiguous()
+        to_h = graph.edges.multiply(u[graph.set_of_inverse], g)
+        if not ctx.needs_input_grad[2]:
+            return None, to_h, None
+        return None, to_h, torch.zeros_like(u).index_add_(0, graph.set_of_edge, graph.edges.sample(g, h))
+
+
+def gather(graph: ReflectionGraph, h: Tensor, u: Tensor) -> Tensor:
+    """Σ_j u_ij h_j for every entity i."""
+    out: Tensor = _Gather.apply(graph, h, u)  # type: ignore[no-untyped-call]
+    return out

@@ -12,18 +12,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dualmatch.channels.relational.checkpoint import Checkpoint, CheckpointStore
-from dualmatch.channels.relational.dropout import drop
-from dualmatch.channels.relational.edges import Structure, build_structure
-from dualmatch.channels.relational.layers import Encoder, EncoderShape
+from dualmatch.channels.relational import Checkpoint, CheckpointStore
+from dualmatch.channels.relational.edges import Structure, build_structure, known_times
+from dualmatch.channels.relational.layers import Encoder, EncoderShape, drop
 from dualmatch.channels.relational.loss import LossShape, pair_loss
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import Dense
 from dualmatch.graph.model import TemporalGraph
 
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int, str], None]
-Features = NDArray[np.float32]
 Pairs = NDArray[np.integer]
 
 _FEW = 0.05  # seeds an entity below which seeds count as few
@@ -67,7 +66,7 @@ def relational_embeddings(
     seed: int = 0,
     progress: Progress | None = None,
     checkpoint: CheckpointStore | None = None,
-) -> tuple[Features, Features]:
+) -> tuple[Dense, Dense]:
     """Train on the seed pairs and encode both graphs.
 
     Parameters
@@ -157,7 +156,7 @@ class Trainer:
             yield torch.from_numpy(shuffled[start : start + self.config.batch]).to(self.device)
 
     @torch.no_grad()
-    def features(self) -> tuple[Features, Features]:
+    def features(self) -> tuple[Dense, Dense]:
         """Rows of length 1, without dropout: source, target."""
         everyone = torch.nn.functional.normalize(self.encoder(), dim=1).cpu().numpy()
         return everyone[: self.structure.n_source], everyone[self.structure.n_source :]
@@ -204,3 +203,57 @@ class Trainer:
 def flush_denormals() -> None:
     """Let numbers too small for float32 be zero, in this whole process: they slow products tenfold and mean nothing."""
     torch.set_flush_denormal(True)
+
+
+GraphPair = tuple[TemporalGraph, TemporalGraph]
+
+
+def carried_over_embeddings(
+    before: GraphPair,
+    whole: GraphPair,
+    rows: tuple[NDArray[np.integer], NDArray[np.integer]],
+    seeds: Pairs,
+    config: TrainingConfig,
+    seed: int,
+    progress: Progress | None = None,
+) -> tuple[Dense, Dense]:
+    """Train on the graphs `before`, then encode `whole`; entities, relations and times not seen keep random vectors.
+
+    Parameters
+    ----------
+    rows:
+        For each entity of the graphs before, its row in the whole ones.
+    seeds: (n, 2)
+        Pairs of rows of the graphs before.
+    """
+    if any(then.relations != now.relations for then, now in zip(before, whole, strict=True)):
+        raise ValueError("the graphs before and after must list the same relations")
+    trainer = Trainer(build_structure(*before), seeds, config, seed)
+    epochs = config.epochs
+    if epochs is None:
+        epochs = default_epochs(len(seeds), min(graph.n_entities for graph in before), False, config.batch)
+    while trainer.epoch < epochs:
+        trainer.run_epoch(epochs, progress)
+    later = Trainer(build_structure(*whole), np.zeros((0, 2), np.int64), config, seed)
+    _carry_over(trainer, later, before, whole, rows)
+    return later.features()
+
+
+def _carry_over(
+    trained: Trainer,
+    later: Trainer,
+    before: GraphPair,
+    whole: GraphPair,
+    rows: tuple[NDArray[np.integer], NDArray[np.integer]],
+) -> None:
+    """Copy what was learnt to where it belongs now."""
+    old, new = trained.encoder, later.encoder
+    place = np.concatenate([rows[0], rows[1].astype(np.int64) + whole[0].n_entities])
+    with torch.no_grad():
+        new.entities[torch.from_numpy(place)] = old.entities
+        new.relations.copy_(old.relations)
+        if old.use_times and new.use_times:
+            times = np.searchsorted(known_times(*whole), known_times(*before))
+            new.times[torch.from_numpy(times)] = old.times
+    new.entity_aspect.load_state_dict(old.entity_aspect.state_dict())
+    new.relation_aspect.load_state_dict(old.relation_aspect.state_dict())
