@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from conftest import SMALL
-from dualmatch import benchmark as module
 from dualmatch.config import Config
 from dualmatch.errors import InputError
+from dualmatch.research import benchmark as module
 from dualmatch.research.benchmark import benchmark
 from dualmatch.simulate import simulate, write_folder
 

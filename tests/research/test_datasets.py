@@ -15,11 +15,8 @@ import pytest
 from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.errors import InputError, OutputError
-from dualmatch.research.datasets import fetch as fetch_module
-from dualmatch.research.datasets import registry
-from dualmatch.research.datasets.blobs import git_blob
-from dualmatch.research.datasets.fetch import fetch
-from dualmatch.research.datasets.registry import Dataset, RemoteFile, dataset_called, fetched, fetched_folders
+from dualmatch.research import datasets
+from dualmatch.research.datasets import Dataset, RemoteFile, dataset_called, fetch, fetched_folders, git_blob
 
 CONTENT = {"triples_1": bytes(range(256)) * 600, "ent_ids_1": b"0\tAda\n", "sup_pairs": b"0\t1\n" * 40_000}
 
@@ -95,12 +92,12 @@ def dataset(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         for name, content in CONTENT.items()
     )
     planted = Dataset("Planted", "planted", "three files", files)
-    monkeypatch.setitem(registry.DATASETS, "Planted", planted)
+    monkeypatch.setitem(datasets.DATASETS, "Planted", planted)
     return planted
 
 
 def test_a_dataset_comes_whole_and_is_not_fetched_twice(server: Served, dataset: Dataset) -> None:
-    assert fetched("planted") is None
+    assert "planted" not in fetched_folders()
     seen: list[tuple[str, int, int]] = []
     path = fetch(dataset, progress=lambda *told: seen.append(told))
     assert {file.name: file.read_bytes() for file in path.iterdir()} == CONTENT
@@ -109,13 +106,12 @@ def test_a_dataset_comes_whole_and_is_not_fetched_twice(server: Served, dataset:
     server.asked.clear()
     fetch(dataset)
     assert server.asked == []
-    assert fetched("PLANTED") == path == dataset.path
-    assert path in list(fetched_folders())
+    assert fetched_folders()["planted"] == path == dataset.path
 
 
-def test_what_broke_off_goes_on(server: Served, dataset: Dataset) -> None:
+def test_what_broke_off_is_resumed(server: Served, dataset: Dataset) -> None:
     server.break_off_after = 100_000
-    with pytest.raises(InputError, match="kept, and the same command goes on"):
+    with pytest.raises(InputError, match="kept, and the same command resumes"):
         fetch(dataset)
     part = dataset.path / ".triples_1.part"
     assert part.read_bytes() == CONTENT["triples_1"][:100_000]
@@ -242,7 +238,7 @@ def test_no_network_is_said_clearly(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DUALMATCH_DATASETS_URL", "http://127.0.0.1:9")  # the port of "discard": nobody listens
-    monkeypatch.setattr(fetch_module, "_TIMEOUT", 2.0)
+    monkeypatch.setattr(datasets, "_TIMEOUT", 2.0)
     with pytest.raises(SystemExit) as caught:
         main(["datasets", "fetch", "planted"])
     assert caught.value.code == 2
@@ -273,20 +269,20 @@ def test_the_commands(dataset: Dataset, capsys: pytest.CaptureFixture[str], tmp_
     assert capsys.readouterr().out == f"{dataset.path}\n"
     main(["datasets", "list"])
     listed = capsys.readouterr().out
-    assert all(name in listed for name in registry.DATASETS)
+    assert all(name in listed for name in datasets.DATASETS)
     assert str(dataset.path.parent) in listed.replace("\n", "")
 
 
 def test_where_datasets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DUALMATCH_DATASETS", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert registry.cache_folder() == Path("/somewhere/dualmatch/datasets")
+    assert datasets.cache_folder() == Path("/somewhere/dualmatch/datasets")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert registry.cache_folder() == Path.home() / ".cache" / "dualmatch" / "datasets"
+    assert datasets.cache_folder() == Path.home() / ".cache" / "dualmatch" / "datasets"
 
 
 def test_the_registry_is_sound() -> None:
-    for name, dataset in registry.DATASETS.items():
+    for name, dataset in datasets.DATASETS.items():
         assert dataset_called(name.lower()) is dataset
         names = [file.name for file in dataset.files]
         assert len(set(names)) == len(names)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL
-from dualmatch import benchmark, demo
 from dualmatch.errors import OutputError
 from dualmatch.links.read import read_links
+from dualmatch.research import benchmark, demo
 from dualmatch.research.demo import run_demo
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dualmatch.evaluate import are_right
-from dualmatch.research.datasets.blobs import git_blob
-from dualmatch.research.datasets.registry import DATASETS
+from dualmatch.research.datasets import DATASETS, git_blob
 from dualmatch.research.experiments.paper import SETTINGS, Setting
 from dualmatch.research.experiments.statistics import common_share
 from dualmatch.research.experiments.subject import Subject, open_subject

@@ -12,8 +12,16 @@ from rich.table import Table
 from dualmatch.cli import console
 from dualmatch.cli.options import talk_options
 from dualmatch.errors import InputError
-from dualmatch.research.datasets.fetch import FileProgress, fetch
-from dualmatch.research.datasets.registry import COMMIT, DATASETS, TERMS, cache_folder, dataset_called, origin
+from dualmatch.research.datasets import (
+    COMMIT,
+    DATASETS,
+    TERMS,
+    FileProgress,
+    cache_folder,
+    dataset_called,
+    fetch,
+    origin,
+)
 
 
 @click.group("datasets")

@@ -13,8 +13,8 @@ from dualmatch.cli import console
 from dualmatch.cli.options import out_option, talk_options
 from dualmatch.config import TRAINED, Config, Method
 from dualmatch.errors import InputError
-from dualmatch.methods.torch_tuning import prepare_process
-from dualmatch.research.datasets.registry import fetched, fetched_folders
+from dualmatch.methods.resources import prepare_process
+from dualmatch.research.datasets import fetched_folders
 from dualmatch.research.experiments.cells import Cells
 from dualmatch.research.experiments.plots import check_matplotlib
 from dualmatch.research.experiments.registry import EXPERIMENTS
@@ -153,12 +153,12 @@ def _subjects(given: tuple[str, ...]) -> tuple[Subject, ...]:
     """The folders given, each once; without any, the datasets that were fetched."""
     paths = []
     for text in given:
-        path = fetched(text) if not Path(text).is_dir() else Path(text)
+        path = Path(text) if Path(text).is_dir() else fetched_folders().get(text.lower())
         if path is None:
             raise InputError(f"{text}: no such folder, and no fetched dataset; see dualmatch datasets list")
         paths.append(path)
     if not given:
-        paths = list(fetched_folders())
+        paths = list(fetched_folders().values())
         if not paths:
             console.note("no dataset is given with --data, and none was fetched: everything that needs one is not run")
     return open_subjects(paths)

@@ -13,8 +13,8 @@ import numpy as np
 from dualmatch.config import Config
 from dualmatch.errors import InputError
 from dualmatch.evaluate import Evaluation, evaluate
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair, Literals
-from dualmatch.graph.pairs import Pairs
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment

@@ -15,9 +15,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
-from dualmatch.graph.pairs import Pairs
 from dualmatch.simulate.folder_out import BENCHMARK_FILES, replacing_folder, write_benchmark_files
 
 Facts = NDArray[np.intp]

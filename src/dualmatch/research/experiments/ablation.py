@@ -12,8 +12,8 @@ from scipy import special
 from dualmatch.config import TRAINED, Method
 from dualmatch.evaluate import are_right, f1_score
 from dualmatch.methods.alignment import MORE_LIKELY_THAN_NOT
+from dualmatch.methods.evidence import align_by_evidence
 from dualmatch.methods.evidence.problem import Part, Problem
-from dualmatch.methods.evidence.result import align_by_evidence
 from dualmatch.research.experiments.cells import Result
 from dualmatch.research.experiments.paper import ABLATION, Hits, Setting
 from dualmatch.research.experiments.report import Report

@@ -7,10 +7,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.decode.gm_decoder import decode
+from dualmatch.decode.fusion import decode
 from dualmatch.decode.sinkhorn import Best
-from dualmatch.explain.describe import time_in_words
-from dualmatch.explain.explain import explain_entity
+from dualmatch.explain.explain import explain_entity, time_in_words
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.methods.align import align

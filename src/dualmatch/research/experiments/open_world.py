@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from dualmatch.channels.relational import carried_over_similarity
 from dualmatch.config import Method
 from dualmatch.evaluate import evaluate
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 from dualmatch.graph.times import parse_date
 from dualmatch.methods.align import align
 from dualmatch.methods.resources import quick_unit_seconds

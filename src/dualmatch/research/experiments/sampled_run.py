@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from dualmatch.config import Config
-from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.methods.resources import prepare_process
 from dualmatch.research.experiments.sampling import measure_sample
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dualmatch.config import Config
 from dualmatch.evaluate import ranking
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.resources import quick_unit_seconds

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
-from dualmatch.research.datasets.blobs import git_blob
+from dualmatch.research.datasets import git_blob
 from dualmatch.research.experiments.paper import Setting
 from dualmatch.runs.input_spec import FOLDER_FILES
 

@@ -16,13 +16,13 @@ import numpy as np
 from dualmatch.channels.relational import relational_similarity
 from dualmatch.channels.temporal import temporal_similarity
 from dualmatch.config import TRAINED, Config, Method
-from dualmatch.decode.gm_decoder import decode, decode_naively
+from dualmatch.decode.assignment import mutual_best
+from dualmatch.decode.fusion import decode, decode_naively
 from dualmatch.decode.graph_matching import MatchingProblem, matching_problem
-from dualmatch.decode.pseudo_seeds import mutual_best
 from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.evaluate import evaluate, pair_quality, paper_ranking, ranking
-from dualmatch.graph.pairs import Pairs
+from dualmatch.graph.arrays import Pairs
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import SoftPlan
 from dualmatch.methods.resources import quick_unit_seconds

@@ -1,1 +1,0 @@
-"""Public datasets: where they come from, and a folder in which they are kept once fetched."""
