@@ -16,13 +16,13 @@ from dualmatch.channels.temporal import temporal_similarity
 from dualmatch.config import Config
 from dualmatch.decode.fusion import FUSED_WEIGHTS, fuse
 from dualmatch.decode.graph_matching import matching_problem, top_1
-from dualmatch.decode.sharpness import sharpness_of
+from dualmatch.decode.sparse_sinkhorn import sharpness_of
 from dualmatch.evaluate import ranking
 from dualmatch.methods.align import with_settled
 from dualmatch.methods.alignment import SoftPlan
+from dualmatch.methods.evidence import align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import align_by_evidence
-from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.methods.resources import prepare_process
 from dualmatch.readers.benchmark_folder import read_folder
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from dualmatch.evaluate import ranking
-from dualmatch.explain.basis import grounds_of
+from dualmatch.explain.basis import basis_of
+from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import NO_PARTNER
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
 from dualmatch.readers.benchmark_folder import read_folder
@@ -59,7 +59,7 @@ class Oracle:
         reviewed: list[int] = []
         arm: Arm = []
         for size in steps:
-            order = queue_of(grounds_of(alignment)).order
+            order = queue_of(basis_of(alignment)).order
             fresh = order[~np.isin(order, reviewed)]
             reviewed = [*reviewed, *fresh[: size - len(reviewed)].tolist()]
             alignment = self._again(reviewed)

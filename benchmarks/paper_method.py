@@ -16,13 +16,13 @@ import numpy as np
 from dualmatch import BenchmarkFolder, Config, read_folder
 from dualmatch.channels.relational import relational_similarity
 from dualmatch.channels.temporal import temporal_similarity
-from dualmatch.decode.gm_decoder import Decoded, decode
+from dualmatch.decode.assignment import mutual_best
+from dualmatch.decode.fusion import Decoded, decode
 from dualmatch.decode.graph_matching import matching_problem
-from dualmatch.decode.pseudo_seeds import mutual_best
 from dualmatch.decode.similarity import Similarity, hold
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
 from dualmatch.evaluate import common_pairs, paper_ranking
-from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.methods.resources import prepare_process
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 LIMIT = 4 * 2**30

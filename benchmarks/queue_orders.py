@@ -13,9 +13,9 @@ import argparse
 import numpy as np
 
 from dualmatch.evaluate import ranking
-from dualmatch.explain.basis import Grounds, grounds_of
+from dualmatch.explain.basis import ExplanationBasis, basis_of
+from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import NO_PARTNER
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
 from dualmatch.review.queue import queue_of
@@ -43,7 +43,7 @@ def world(seed: int) -> SimulatedPair:
 
 def compare(pair: SimulatedPair, reviewed: int, seed: int) -> dict[str, float]:
     first = align(pair.source, pair.target)
-    chosen = {name: order[:reviewed] for name, order in orders(grounds_of(first), seed).items()}
+    chosen = {name: order[:reviewed] for name, order in orders(basis_of(first), seed).items()}
     given = np.unique(np.concatenate(list(chosen.values())))
     tested = pair.gold[~np.isin(pair.gold[:, 0], given)]
     before = _h1(first, tested)
@@ -51,7 +51,7 @@ def compare(pair: SimulatedPair, reviewed: int, seed: int) -> dict[str, float]:
     return {name: _h1(answered(pair, rows), tested) - before for name, rows in chosen.items()}
 
 
-def orders(grounds: Grounds, seed: int) -> dict[str, np.ndarray]:
+def orders(grounds: ExplanationBasis, seed: int) -> dict[str, np.ndarray]:
     """Source rows, by the queue and by what else it could be."""
     queue = queue_of(grounds)
     middling = 4 * queue.probability * (1 - queue.probability)

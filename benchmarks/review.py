@@ -20,11 +20,10 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.config import Config
-from dualmatch.explain.basis import Grounds
+from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.methods.evidence.model import Model
-from dualmatch.methods.evidence.state import RoundState
+from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.readers.options import ReadOptions
 from dualmatch.review.serve import Place, Serving
 from dualmatch.review.session import Filter, Session
@@ -45,7 +44,7 @@ def main() -> None:
         measure(grounds, Path(folder), asked.decisions)
 
 
-def measure(grounds: Grounds, folder: Path, decisions: int) -> None:
+def measure(grounds: ExplanationBasis, folder: Path, decisions: int) -> None:
     run = ExplainedRun(grounds, Config(), Recipe((), (ReadOptions(), ReadOptions())), {})
     start = time.perf_counter()
     session = Session(folder / "links.tsv", run, DecisionLog.open(folder / "decisions.db"))
@@ -120,7 +119,7 @@ class Client:
         return answer.headers.get("location", "")
 
 
-def made_up(pair: SimulatedPair) -> Grounds:
+def made_up(pair: SimulatedPair) -> ExplanationBasis:
     """True pairs with drawn confidences, each with four other candidates."""
     rng = np.random.default_rng(0)
     gold = pair.gold[np.argsort(pair.gold[:, 0])].astype(np.int64)
@@ -138,7 +137,7 @@ def made_up(pair: SimulatedPair) -> Grounds:
     state = RoundState.of_pairs(
         entries.row.astype(np.int64), entries.col.astype(np.int64), log_odds, candidates.shape, model
     )
-    return Grounds(
+    return ExplanationBasis(
         pair.source,
         pair.target,
         state,

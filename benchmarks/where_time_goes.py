@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from dualmatch.methods.evidence import align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import align_by_evidence
 from dualmatch.readers.benchmark_folder import read_folder
 
 # Functions by module and name; what one calls within another of the list counts for both.

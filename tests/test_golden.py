@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dualmatch import explain, read_grounds
+from dualmatch import explain, read_explanation_basis
 from dualmatch.cli.main import main
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.links.read import read_links
@@ -49,7 +49,7 @@ def test_who_was_in_no_link_is_undecided_now(golden: Path, name: str) -> None:
 @pytest.mark.parametrize("name", LINKS)
 def test_links_are_explained(golden: Path, name: str) -> None:
     """Each with the partner and the confidence it had; the weights are new, and add up to it."""
-    grounds = read_grounds(golden / name, golden)
+    grounds = read_explanation_basis(golden / name, golden)
     for row in rows_of(golden / "links.tsv"):
         why = explain(grounds, row["source"])
         assert (why.match or "") == row["target"]

@@ -14,7 +14,7 @@ from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
 from dualmatch.readers.read import read_graph
-from dualmatch.runs.companion import explain, read_grounds
+from dualmatch.runs.companion import explain, read_explanation_basis
 from dualmatch.version import __version__
 
 __all__ = [
@@ -36,8 +36,8 @@ __all__ = [
     "explain",
     "inspect_graph",
     "merge",
+    "read_explanation_basis",
     "read_folder",
     "read_graph",
-    "read_grounds",
     "write_alignment",
 ]

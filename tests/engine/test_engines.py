@@ -22,8 +22,8 @@ from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess
 from dualmatch.engine.exchange import store
 from dualmatch.errors import InputError, OutputError
+from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import EvidenceResult, align_by_evidence
 from dualmatch.readers.options import ReadOptions
 from dualmatch.runs.input_spec import Recipe
 from dualmatch.simulate import SimulatedPair, World, simulate

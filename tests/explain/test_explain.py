@@ -17,9 +17,9 @@ from dualmatch import (
     TemporalGraph,
     align,
     explain,
-    read_grounds,
+    read_explanation_basis,
 )
-from dualmatch.explain.basis import grounds_of
+from dualmatch.explain.basis import basis_of
 from dualmatch.explain.explain import reasons
 from dualmatch.readers.options import ReadOptions
 from dualmatch.runs.companion import input_hashes
@@ -57,7 +57,7 @@ def test_the_parts_add_up_to_the_confidence(mixed: Alignment) -> None:
     pairs = free_candidates(mixed)
     assert mixed.evidence is not None
     chance = np.asarray(mixed.evidence.probability[pairs[:, 0], pairs[:, 1]]).ravel()
-    found = np.array([each.log_odds for each in grounds_of(mixed).evidence(pairs)])
+    found = np.array([each.log_odds for each in basis_of(mixed).evidence(pairs)])
     np.testing.assert_allclose(found, log_odds_of(chance), rtol=0, atol=1e-6)
     assert found.min() < -3
     assert found.max() > 3
@@ -65,7 +65,7 @@ def test_the_parts_add_up_to_the_confidence(mixed: Alignment) -> None:
 
 def test_facts_and_what_is_lacking_are_what_the_rounds_believed(mixed: Alignment) -> None:
     """The rest is left to rivals: they would hide whatever was made up here."""
-    grounds = grounds_of(mixed)
+    grounds = basis_of(mixed)
     pairs = free_candidates(mixed)
     state = grounds.state
     place = {pair: at for at, pair in enumerate(zip(state.candidates.row, state.candidates.column, strict=True))}
@@ -77,7 +77,7 @@ def test_facts_and_what_is_lacking_are_what_the_rounds_believed(mixed: Alignment
 
 
 def test_asked_together_or_one_by_one_or_from_the_other_side(mixed: Alignment) -> None:
-    grounds, flipped = grounds_of(mixed), grounds_of(mixed).flipped()
+    grounds, flipped = basis_of(mixed), basis_of(mixed).flipped()
     pairs = free_candidates(mixed)[::10]
     for pair, together in zip(pairs, grounds.evidence(pairs), strict=True):
         (alone,), (there,) = grounds.evidence(pair[None]), flipped.evidence(pair[None, ::-1])
@@ -86,7 +86,7 @@ def test_asked_together_or_one_by_one_or_from_the_other_side(mixed: Alignment) -
 
 
 def test_what_is_told_adds_up_too(mixed: Alignment) -> None:
-    grounds = grounds_of(mixed)
+    grounds = basis_of(mixed)
     links = zip(mixed.pairs[~mixed.is_seed][:20].tolist(), mixed.confidence[~mixed.is_seed][:20], strict=True)
     for (row, column), confidence in links:
         why = explain(grounds, mixed.source.entities[row])
@@ -128,7 +128,7 @@ def test_facts_of_one_day_are_told_with_their_own_counterparts() -> None:
 
 
 def test_relations_that_became_one_are_told_as_equal(mixed: Alignment) -> None:
-    grounds = grounds_of(mixed)
+    grounds = basis_of(mixed)
     texts = [str(fact) for row in range(40) for fact in explain(grounds, mixed.source.entities[row]).shared]
     assert sum("(= t-relation" in text for text in texts) > len(texts) / 4
     assert any("both begin" in text for text in texts)
@@ -222,7 +222,7 @@ def test_row_order_changes_no_word(mixed: Alignment) -> None:
     source, target = (shuffled_copy(graph, rng)[0] for graph in (pair.source, pair.target))
     seeds = [(pair.source.entities[s], pair.target.entities[t]) for s, t in pair.gold[:5].tolist()]
     permuted = align(source, target, seeds, method="evidence")
-    plain, other = grounds_of(mixed), grounds_of(permuted)
+    plain, other = basis_of(mixed), basis_of(permuted)
     for name in pair.source.entities[:50]:
         assert explain(other, name).in_words() == explain(plain, name).in_words()
 
@@ -265,7 +265,7 @@ def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path
     alignment = align(data.source, data.target, data.read_pairs(small_world / "sup_pairs"), method="evidence")
     path = tmp_path / "links.tsv"
     Outputs(path, explained=True).write(alignment, None, recipe, input_hashes(recipe))
-    grounds, in_memory = read_grounds(path), grounds_of(alignment)
+    grounds, in_memory = read_explanation_basis(path), basis_of(alignment)
     for row, name in enumerate(data.source.entities):
         from_file, by_id = explain(grounds, name), explain(grounds, str(data.source_ids[row]))
         assert isinstance(from_file, Explanation)
@@ -282,7 +282,7 @@ def test_many_to_one_is_known_to_explanations(small_world: Path, tmp_path: Path)
     expected = [alignment.unlinked.in_words(at, sides.target.entities) for at in range(len(alignment.unmatched))]
     assert expected
     assert not any(words.startswith("taken") for words in expected)
-    for grounds in (grounds_of(alignment), read_grounds(tmp_path / "links.tsv")):
+    for grounds in (basis_of(alignment), read_explanation_basis(tmp_path / "links.tsv")):
         assert [reasons(grounds)[row] for row in alignment.unmatched] == expected
 
 
@@ -309,7 +309,7 @@ def test_where_a_target_may_be_taken_twice_another_source_is_no_rival(mixed: Ali
 
 
 def test_no_rival_is_told_that_could_not_be(mixed: Alignment) -> None:
-    grounds = grounds_of(mixed)
+    grounds = basis_of(mixed)
     assert (grounds.candidates.data < 0.0005).any()
     for name in mixed.source.entities:
         assert all(each.probability >= 0.0005 for each in explain(grounds, name).others)

@@ -86,7 +86,7 @@ def test_everything_but_training_works_without_torch(small_world: Path, tmp_path
 
 
 def test_the_command_line_does_not_load_torch_for_other_methods() -> None:
-    code = "import sys, dualmatch, dualmatch.cli.main; print('torch' in sys.modules)"
+    code = "import sys, dualmatch; dualmatch.align; import dualmatch.cli.align; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import MakeFolder, refused
-from dualmatch import InputError, align, explain, read_grounds
+from dualmatch import InputError, align, explain, read_explanation_basis
 from dualmatch.cli.main import main
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.similarity import HeldSimilarity
-from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.links.decisions import DecisionLog, Verdict
 from dualmatch.links.read import read_links
 from dualmatch.readers.options import ReadOptions
@@ -126,9 +126,9 @@ def test_decisions_and_files_on_the_command_line(small_world: Path, tmp_path: Pa
         assert pairs[0] in links
         assert set(links).isdisjoint(pairs[1:4])
         assert pairs[5][0] in links_file(out).unlinked
-        why = explain(read_grounds(out), pairs[5][0])
+        why = explain(read_explanation_basis(out), pairs[5][0])
         assert (why.verdict, why.reason, why.category, why.confidence) == ("no match", "told to have none", "told", 1.0)
-        assert explain(read_grounds(out), links[3][1], target=True).match == links[3][0]
+        assert explain(read_explanation_basis(out), links[3][1], target=True).match == links[3][0]
     assert (tmp_path / "db.tsv").read_bytes() == (tmp_path / "tsv.tsv").read_bytes()
     again = str(tmp_path / "again.tsv")
     main(["align", str(small_world), "-o", again, "-q", "--config", str(tmp_path / "db.tsv.config.toml")])

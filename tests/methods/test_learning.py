@@ -9,7 +9,7 @@ from dualmatch import TemporalGraph
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.methods.evidence.learning import coverage_weights
-from dualmatch.methods.evidence.model import COVERAGES
+from dualmatch.methods.evidence.state import COVERAGES
 
 
 def wheel(n: int) -> Ties:

@@ -5,7 +5,7 @@ import pytest
 
 from dualmatch import TemporalGraph
 from dualmatch.channels.evidence.ties import Ties
-from dualmatch.methods.evidence.relation_profiles import profile_counts
+from dualmatch.methods.evidence.learning import profile_counts
 
 
 def twins(seed: int, shared: float) -> tuple[Ties, Ties, np.ndarray, np.ndarray]:

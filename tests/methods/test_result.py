@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dualmatch.graph.literals import Literals
+from dualmatch.methods.evidence import EvidenceResult, RankedCandidates, align_by_evidence
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.pair_evidence import PairEvidence, pair_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import EvidenceResult, RankedCandidates, align_by_evidence
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Round, RoundState
-from dualmatch.methods.run_store import KeepsNothing
+from dualmatch.methods.run_store import NullStore
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 WORLD = World(
@@ -164,7 +164,7 @@ class StoppedError(Exception):
     """What stands for a kill."""
 
 
-class StopsAfter(KeepsNothing):
+class StopsAfter(NullStore):
     """Keeps everything in memory; each life ends once it has kept one more thing."""
 
     def __init__(self, lives: int) -> None:

@@ -7,11 +7,10 @@ import pytest
 
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import chance_of
-from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence import align_by_evidence
+from dualmatch.methods.evidence.confidence import DONOR_LOG_ODDS, Confidence, Trial, _thinned, _without_donors, run_trial
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import align_by_evidence
 from dualmatch.methods.evidence.rounds import Rounds, run_rounds
-from dualmatch.methods.evidence.trial import SETTLED, Trial, _thinned, _without_donors, run_trial
 from dualmatch.simulate import SimulatedPair, World, shuffled_copy, simulate
 
 WORLD = World(entities=600, mean_facts=10, common_share=0.6, unmatched_source=0.2, unmatched_target=0.2, seed=2)
@@ -38,7 +37,7 @@ def neighbours(ties: Ties, entity: int) -> set[int]:
 
 def test_donors_are_settled_pairs_with_facts_to_spare(problem: Problem, rounds: Rounds) -> None:
     thin = _thinned(problem, rounds.state, 0)
-    settled = rounds.state.pairs.above(SETTLED).pairs
+    settled = rounds.state.pairs.above(DONOR_LOG_ODDS).pairs
     assert 50 < len(thin.donors) < 0.5 * len(settled)
     assert {*map(tuple, thin.donors.tolist())} <= {*map(tuple, settled.tolist())}
     for side in (0, 1):
@@ -49,7 +48,7 @@ def test_donors_are_settled_pairs_with_facts_to_spare(problem: Problem, rounds: 
 def test_both_sides_of_a_donor_keep_the_same_ties(problem: Problem, rounds: Rounds) -> None:
     """Of a tie to another settled pair that is still there, both graphs have what they had, or neither has it."""
     thin = _thinned(problem, rounds.state, 0)
-    settled = rounds.state.pairs.above(SETTLED).pairs
+    settled = rounds.state.pairs.above(DONOR_LOG_ODDS).pairs
     partner = dict(settled[~np.isin(settled[:, 0], thin.donors[~thin.both, 0])].tolist())
     kept = lost = 0
     for source, target in thin.donors[thin.both].tolist():

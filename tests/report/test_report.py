@@ -182,7 +182,7 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
     confidence = alignment.confidence
     record = RunRecord.of(alignment, Cost(("dualmatch", "align", HOSTILE[0]), {"total": 1.0}, 10.0))
     write_record(record, record_of(tmp_path / "links.tsv"))
-    from dualmatch.explain.basis import grounds_of
+    from dualmatch.explain.basis import basis_of
 
     links = [(s, t) for s, t, _ in alignment.links()]
     found = Findings(
@@ -194,7 +194,7 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
         (),
         (),
         read_record(tmp_path / "links.tsv"),
-        grounds_of(alignment),
+        basis_of(alignment),
         "</pre><script>alert(5)</script>",
         [(HOSTILE[0], HOSTILE[1])],
     )

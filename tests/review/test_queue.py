@@ -12,12 +12,11 @@ from scipy import sparse as sp
 from conftest import lives
 from dualmatch import TemporalGraph, align
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.explain.basis import Grounds, grounds_of
+from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.decisions import Verdict as Decision
 from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.methods.evidence.model import Model
-from dualmatch.methods.evidence.state import RoundState
+from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.review.again import decided, free_name
 from dualmatch.review.changed_links import changes_between
 from dualmatch.review.pair import MOST_FACTS, candidates_of, pair_view
@@ -27,7 +26,7 @@ from dualmatch.review.timeline import timeline
 from dualmatch.runs.companion import read_run
 
 
-def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float], **more: object) -> Grounds:
+def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float], **more: object) -> ExplanationBasis:
     """A graph against itself, each entity its own only candidate, as likely as told; above one half it is linked."""
     graph = TemporalGraph.from_facts(facts)
     sure = np.array([probability[name] for name in graph.entities])
@@ -36,7 +35,7 @@ def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float
     state = RoundState.of_pairs(
         rows, rows, np.log(sure / (1 - sure)), shape, Model.of_sizes(*[2 * graph.n_relations] * 2)
     )
-    return Grounds(
+    return ExplanationBasis(
         graph,
         graph,
         state,
@@ -49,7 +48,7 @@ def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float
     )
 
 
-def first_of(grounds: Grounds) -> list[str]:
+def first_of(grounds: ExplanationBasis) -> list[str]:
     return [grounds.source.entities[row] for row in queue_of(grounds).order.tolist()]
 
 
@@ -79,7 +78,7 @@ def test_an_open_entity_of_many_kinds_of_facts_comes_before_one_of_many_facts_of
 
 def test_what_is_certain_comes_last() -> None:
     source, target = lives()
-    grounds = grounds_of(align(source, target, [("Ada", "Q1")], forbid=[("Loner", None)]))
+    grounds = basis_of(align(source, target, [("Ada", "Q1")], forbid=[("Loner", None)]))
     queue = queue_of(grounds)
     certain = [source.entity_rows[name] for name in ("Ada", "Loner")]
     assert (queue.teaches[certain] == 0).all()
@@ -103,7 +102,7 @@ def test_the_undecided_come_before_those_without_a_match() -> None:
 
 
 def test_search_by_name_id_and_partner() -> None:
-    grounds = replace(grounds_of(align(*lives())), source_ids=np.arange(100, 100 + lives()[0].n_entities))
+    grounds = replace(basis_of(align(*lives())), source_ids=np.arange(100, 100 + lives()[0].n_entities))
     queue = queue_of(grounds)
     names = grounds.source.entities
 
@@ -120,7 +119,7 @@ def test_search_by_name_id_and_partner() -> None:
 
 def test_a_pair_shows_what_matches_what() -> None:
     source, target = lives()
-    grounds = grounds_of(align(source, target))
+    grounds = basis_of(align(source, target))
     view = pair_view(grounds, source.entity_rows["Ada"], target.entity_rows["Q1"])
     matching = {fact.match: (fact.fact.relation, fact.fact.other) for fact in view.left if fact.match}
     there = {fact.match: (fact.fact.relation, fact.fact.other) for fact in view.right if fact.match}
@@ -144,7 +143,7 @@ def test_a_pair_shows_what_matches_what() -> None:
     assert "style=" not in drawn
 
 
-def _log_odds_of_confidence(grounds: Grounds, name: str) -> float:
+def _log_odds_of_confidence(grounds: ExplanationBasis, name: str) -> float:
     (at,) = np.flatnonzero(grounds.pairs[:, 0] == grounds.source.entity_rows[name])
     confidence = float(grounds.confidence[at])
     return float(np.log(confidence) - np.log1p(-confidence))
@@ -152,7 +151,7 @@ def _log_odds_of_confidence(grounds: Grounds, name: str) -> float:
 
 def test_an_entity_alone_and_one_without_times() -> None:
     source, target = lives()
-    grounds = grounds_of(align(source, target))
+    grounds = basis_of(align(source, target))
     alone = pair_view(grounds, source.entity_rows["Nobody"], None)
     assert (alone.left, alone.right, alone.log_odds, timeline(alone)) == ((), (), 0.0, None)
     loner = pair_view(grounds, source.entity_rows["Loner"], target.entity_rows["Q1"])
@@ -166,7 +165,7 @@ def test_an_entity_alone_and_one_without_times() -> None:
 def test_hubs_are_cut_short() -> None:
     facts = [("hub", "knows", f"friend {n}", f"{1000 + n}") for n in range(200)]
     graph = TemporalGraph.from_facts(facts)
-    view = pair_view(grounds_of(align(graph, graph)), 0, 0)
+    view = pair_view(basis_of(align(graph, graph)), 0, 0)
     assert len(view.left) == MOST_FACTS
     assert view.more_left == 200 - MOST_FACTS
     assert view.more_reasons > 0
@@ -227,7 +226,7 @@ def test_a_filter_passes_over_what_cannot_be() -> None:
 
 def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
     source, target = lives()
-    grounds = grounds_of(
+    grounds = basis_of(
         align(source, target, [("Ada", "Q1"), ("Mary", "Q5")], forbid=[("Percy", "Q7"), ("Echo", None)])
     )
     log = DecisionLog.open(tmp_path / "d.db")
@@ -240,7 +239,7 @@ def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
     assert seeds == [("Echo", "Q10"), ("Mary", "Q5")]
     assert sorted(forbidden, key=str) == [("Ada", "Q1"), ("Percy", "Q7"), ("Rome", None)]
     again = align(source, target, seeds, forbid=forbidden)
-    changes = {source.entities[each.source]: each for each in changes_between(grounds, grounds_of(again))}
+    changes = {source.entities[each.source]: each for each in changes_between(grounds, basis_of(again))}
     assert (changes["Ada"].kind, changes["Ada"].by_decision) in (("lost", False), ("other partner", False))
     assert (changes["Echo"].kind, changes["Echo"].by_decision) == ("new", True)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dualmatch import InputError, OutputError, TemporalGraph, align, read_grounds
-from dualmatch.links.relation_table import relation_table
+from dualmatch import InputError, OutputError, TemporalGraph, align, read_explanation_basis
+from dualmatch.links.write import relation_table
 from dualmatch.readers.options import ReadOptions
 from dualmatch.runs.companion import companion_of, input_hashes
 from dualmatch.runs.input_spec import FOLDER_FILES, Recipe
@@ -69,13 +69,13 @@ def test_it_says_what_it_is_and_holds_no_pickle(made: tuple[Path, Path]) -> None
 def test_the_folder_may_have_moved(copied: tuple[Path, Path]) -> None:
     links, folder = copied
     moved = folder.rename(folder.with_name("moved"))
-    assert read_grounds(links, moved).source.n_entities == 60
+    assert read_explanation_basis(links, moved).source.n_entities == 60
 
 
 def test_what_the_run_believed_comes_back_to_the_bit(made: tuple[Path, Path]) -> None:
     links, folder = made
     sides = Recipe((folder,), (ReadOptions(), ReadOptions())).read()
-    evidence, grounds = align(sides.source, sides.target, method="evidence").evidence, read_grounds(links, folder)
+    evidence, grounds = align(sides.source, sides.target, method="evidence").evidence, read_explanation_basis(links, folder)
     assert evidence is not None
     state, kept = evidence.state, grounds.state
     for one, other in (
@@ -119,7 +119,7 @@ def test_what_cannot_be_used_is_told(
     links, folder = copied
     spoil(links.parent / name)
     with pytest.raises(InputError) as caught:
-        read_grounds(links, folder)
+        read_explanation_basis(links, folder)
     assert str(caught.value).startswith(f"{links.parent / name}: {words}")
 
 
@@ -143,7 +143,7 @@ def test_what_is_no_companion_is_told(copied: tuple[Path, Path], arrays: dict[st
     links, folder = copied
     np.savez(companion_of(links), **arrays)
     with pytest.raises(InputError, match=r"why\.npz: cannot be read as the companion of an alignment \(.*align again"):
-        read_grounds(links, folder)
+        read_explanation_basis(links, folder)
 
 
 @pytest.mark.parametrize("size", [0, 10, -900])
@@ -151,7 +151,7 @@ def test_what_is_cut_short_is_told(copied: tuple[Path, Path], size: int) -> None
     links, folder = copied
     companion_of(links).write_bytes(companion_of(links).read_bytes()[:size])
     with pytest.raises(InputError, match=r"why\.npz: cannot be read as the companion of an alignment"):
-        read_grounds(links, folder)
+        read_explanation_basis(links, folder)
 
 
 def test_a_file_that_was_not_there_is_told(tmp_path: Path, small_world: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_file_that_was_not_there_is_told(tmp_path: Path, small_world: Path) ->
     write(folder, tmp_path / "links.tsv")
     dates.rename(folder / "time_id")
     with pytest.raises(InputError, match="time_id: has changed since"):
-        read_grounds(tmp_path / "links.tsv")
+        read_explanation_basis(tmp_path / "links.tsv")
 
 
 def test_relations_with_direction_score_and_support(tmp_path: Path) -> None:

@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 from dualmatch import InputError, TemporalGraph
-from dualmatch.channels.relational.checkpoint import Checkpoint
+from dualmatch.channels.relational import Checkpoint
 from dualmatch.config import Config
-from dualmatch.decode.pseudo_seeds import FoundPairs
+from dualmatch.decode.assignment import FoundPairs
 from dualmatch.errors import OutputError
 from dualmatch.files import atomic
 from dualmatch.graph.literals import Literals
+from dualmatch.methods.evidence import align_by_evidence
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import align_by_evidence
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Round, RoundState
-from dualmatch.methods.run_store import KeepsNothing
+from dualmatch.methods.run_store import NullStore
 from dualmatch.runs import manifest
 from dualmatch.runs.finished import finished_run
 from dualmatch.runs.folder import RunFolder
@@ -47,7 +47,7 @@ def begun(folder: RunFolder) -> RunFolder:
     return folder
 
 
-class Remembers(KeepsNothing):
+class Remembers(NullStore):
     """Remembers the last round and what the trial told."""
 
     def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: np.ndarray) -> None:

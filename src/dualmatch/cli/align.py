@@ -29,12 +29,11 @@ from dualmatch.explain.basis import no_evidence
 from dualmatch.explain.explain import reasons as reasons_of
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.files.compressed import check_there
-from dualmatch.links.relation_table import no_relations
-from dualmatch.links.write import LINK_FORMATS
+from dualmatch.links.write import LINK_FORMATS, no_relations
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.methods.resources import prepare_process
 from dualmatch.methods.validation import check_deciding, check_labels
 from dualmatch.runs.companion import input_hashes
 from dualmatch.runs.inputs import run_hashes

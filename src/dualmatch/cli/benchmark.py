@@ -12,7 +12,7 @@ from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, talk_options
 from dualmatch.cli.tables import cost_line, links_table, ranking_table, verdicts_table
 from dualmatch.config import Config
-from dualmatch.methods.torch_tuning import prepare_process
+from dualmatch.methods.resources import prepare_process
 from dualmatch.research.benchmark import Setting, benchmark
 
 

@@ -10,7 +10,7 @@ from dualmatch.cli import console
 from dualmatch.cli.json_output import JsonOutput
 from dualmatch.cli.options import force_option, json_option, talk_options
 from dualmatch.explain.explain import explain_entity
-from dualmatch.runs.companion import read_grounds
+from dualmatch.runs.companion import read_explanation_basis
 from dualmatch.runs.finished import links_of
 
 
@@ -60,7 +60,7 @@ def explain_command(
       dualmatch explain links.tsv "Ada Lovelace" --versus Q46633 --json -
     """
     json_output = JsonOutput.asked_for(json_path, force)
-    why = explain_entity(read_grounds(links_of(alignment), folder), entity, target=target, versus=versus)
+    why = explain_entity(read_explanation_basis(links_of(alignment), folder), entity, target=target, versus=versus)
     json_output.write(why.as_dict(top))
     if not quiet and not json_output.to_stdout:
         console.say(why.in_words(top))

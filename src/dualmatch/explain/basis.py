@@ -1,4 +1,4 @@
-"""Grounds: what an explanation rests on, from an alignment in memory or from the file beside a written one."""
+"""ExplanationBasis: what an explanation rests on, from an alignment in memory or from the file beside a written one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.decode.verdicts import Unlinked, unlinked
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.names import ranks_of
-from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.graph.ordering import ranks_of
 from dualmatch.methods.alignment import MORE_LIKELY_THAN_NOT, Alignment
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.pair_evidence import PairEvidence, pair_evidence
@@ -26,7 +26,7 @@ from dualmatch.methods.evidence.state import RoundState
 
 
 @dataclass(frozen=True, eq=False)
-class Grounds:
+class ExplanationBasis:
     """The graphs, what the last round believed, and what was decided.
 
     Attributes
@@ -122,7 +122,7 @@ class Grounds:
             alone=self.forbidden.alone,
         )
 
-    def flipped(self) -> Grounds:
+    def flipped(self) -> ExplanationBasis:
         """The same with source and target changed over, for questions about target entities.
 
         A source takes one target only, whatever the run allowed targets: seen from there, sources can be gone.
@@ -141,7 +141,7 @@ class Grounds:
         )
 
 
-def grounds_of(alignment: Alignment) -> Grounds:
+def basis_of(alignment: Alignment) -> ExplanationBasis:
     """The grounds of an alignment in memory.
 
     Raises
@@ -152,7 +152,7 @@ def grounds_of(alignment: Alignment) -> Grounds:
     evidence, candidates = alignment.evidence, alignment.candidates
     if evidence is None or candidates is None:
         raise InputError(no_evidence(alignment.method))
-    return Grounds(
+    return ExplanationBasis(
         alignment.source,
         alignment.target,
         evidence.state,

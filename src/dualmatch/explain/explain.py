@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualmatch.decode.shortlist import ordered
 from dualmatch.decode.verdicts import Reason, Verdict
 from dualmatch.errors import InputError
-from dualmatch.explain.basis import Grounds, grounds_of
-from dualmatch.explain.describe import balance_of, fact_of, shared_in_words, sides_of_entity
-from dualmatch.explain.explanation import Candidate, Explanation, Lack, SharedFact
+from dualmatch.explain.basis import ExplanationBasis, basis_of
+from dualmatch.explain.explanation import Aspect, Balance, Candidate, Explanation, Fact, Lack, SharedFact
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, precision_of
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.pair_evidence import PairEvidence
 
@@ -30,7 +32,7 @@ _SEARCHED = 50_000
 
 
 def explain_entity(
-    alignment: Alignment | Grounds, entity: str, *, target: bool = False, versus: str | None = None
+    alignment: Alignment | ExplanationBasis, entity: str, *, target: bool = False, versus: str | None = None
 ) -> Explanation:
     """Say why an entity was given its partner, or none; parameters as in `dualmatch.explain`."""
     grounds = _grounds(alignment)
@@ -41,7 +43,7 @@ def explain_entity(
     return _Explainer(grounds, row, rival).explanation()
 
 
-def reasons(alignment: Alignment | Grounds, top: int = REASONS) -> list[str]:
+def reasons(alignment: Alignment | ExplanationBasis, top: int = REASONS) -> list[str]:
     """For each source entity, in the order of rows: its weightiest shared facts, or why it has no link.
 
     Reasons are separated by "; ".
@@ -61,7 +63,7 @@ def reasons(alignment: Alignment | Grounds, top: int = REASONS) -> list[str]:
     return texts
 
 
-def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, tuple[SharedFact, ...], float]]:
+def _most_shared(grounds: ExplanationBasis, top: int) -> Iterator[tuple[int, tuple[SharedFact, ...], float]]:
     """The weightiest shared facts of every pair, by source row, and what names add."""
     for start in range(0, len(grounds.pairs), _BATCH):
         batch = grounds.pairs[start : start + _BATCH]
@@ -72,7 +74,7 @@ def _most_shared(grounds: Grounds, top: int) -> Iterator[tuple[int, tuple[Shared
 class _Explainer:
     """One question: an entity, its partner if it has one, and the candidates to compare with."""
 
-    def __init__(self, grounds: Grounds, row: int, rival: int | None) -> None:
+    def __init__(self, grounds: ExplanationBasis, row: int, rival: int | None) -> None:
         self.grounds, self.row = grounds, row
         at = np.flatnonzero(grounds.pairs[:, 0] == row)
         # Read backwards, a many-to-one alignment may hold several: the surest of them.
@@ -160,8 +162,8 @@ def _by_side(evidence: PairEvidence) -> dict[int, float]:
     return weights
 
 
-def _grounds(alignment: Alignment | Grounds) -> Grounds:
-    return alignment if isinstance(alignment, Grounds) else grounds_of(alignment)
+def _grounds(alignment: Alignment | ExplanationBasis) -> ExplanationBasis:
+    return alignment if isinstance(alignment, ExplanationBasis) else basis_of(alignment)
 
 
 def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
@@ -178,3 +180,112 @@ def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
 def _hint(entity: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(entity, names, n=3) if len(names) <= _SEARCHED else []
     return f"did you mean {' or '.join(map(repr, near))}?" if near else "give a name or id that its files hold"
+
+
+def fact_of(graph: TemporalGraph, side: int) -> Fact:
+    """A fact side in words."""
+    fact = side % graph.n_facts
+    is_subject = side < graph.n_facts
+    other = graph.tail[fact] if is_subject else graph.head[fact]
+    time = time_in_words(int(graph.begin[fact]), int(graph.end[fact]), graph.opaque_times)
+    return Fact(graph.relations[graph.relation[fact]], graph.entities[other], is_subject, time)
+
+
+@lru_cache(maxsize=65_536)
+def time_in_words(begin: int, end: int, opaque: bool) -> str:
+    """When a fact holds.
+
+    >>> from dualmatch.graph.times import parse_date
+    >>> time_in_words(parse_date("1994"), parse_date("1998-03"), False)
+    'from 1994 to 1998-03'
+    >>> time_in_words(7, 7, True)
+    'at time 7'
+    """
+    show = (lambda code: f"time {code}") if opaque else format_date
+    if begin == end:
+        if begin == UNKNOWN:
+            return ""
+        at = "at" if opaque else "on" if precision_of(np.array([begin], np.int32))[0] == Precision.DAY else "in"
+        return f"{at} {show(begin)}"
+    parts = [f"{word} {show(code)}" for word, code in (("from", begin), ("to", end)) if code != UNKNOWN]
+    return " ".join(parts)
+
+
+def balance_of(evidence: PairEvidence) -> Balance:
+    """What counts for a pair besides shared facts."""
+    return Balance(evidence.names, evidence.not_found, evidence.prior, evidence.rivals, evidence.correction)
+
+
+def sides_of_entity(graph: TemporalGraph, entity: int) -> NDArray[np.int64]:
+    """The fact sides of an entity: the rows of its facts, plus n_facts where it is their tail; repeated facts once."""
+    sides = np.concatenate([np.flatnonzero(graph.head == entity), np.flatnonzero(graph.tail == entity) + graph.n_facts])
+    fact = sides % max(graph.n_facts, 1)
+    columns = (graph.head, graph.relation, graph.tail, graph.begin, graph.end)
+    rows = np.stack([sides // max(graph.n_facts, 1), *(column[fact].astype(np.int64) for column in columns)], axis=1)
+    return sides[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+
+
+def shared_in_words(grounds: ExplanationBasis, evidence: PairEvidence) -> tuple[SharedFact, ...]:
+    """Pairs of fact sides by name, each with what the two facts have in common."""
+    source, target = grounds.source, grounds.target
+    here, there = evidence.source_side, evidence.target_side
+    relation, entity = _ends(source, here), _ends(target, there)
+    alike = grounds.same_relation(relation[0], entity[0]).tolist()
+    return tuple(
+        SharedFact(
+            fact_of(source, left),
+            fact_of(target, right),
+            _same(same, ends in grounds.believed),
+            _same_dates(grounds, left % source.n_facts, right % target.n_facts),
+            weight,
+        )
+        for left, right, same, ends, weight in zip(
+            here.tolist(),
+            there.tolist(),
+            alike,
+            zip(relation[1].tolist(), entity[1].tolist(), strict=True),
+            evidence.weight.tolist(),
+            strict=True,
+        )
+    )
+
+
+def _ends(graph: TemporalGraph, sides: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The directed relation of each fact side, and the entity at its other end."""
+    fact, is_tail = sides % max(graph.n_facts, 1), sides >= graph.n_facts
+    relation = graph.relation[fact].astype(np.int64) + np.where(is_tail, graph.n_relations, 0)
+    return relation, np.where(is_tail, graph.head[fact], graph.tail[fact]).astype(np.int64)
+
+
+def _same(relation: bool, entity: bool) -> tuple[Aspect, ...]:
+    aspects: list[Aspect] = ["relation"] if relation else []
+    return (*aspects, "entity") if entity else tuple(aspects)
+
+
+def _same_dates(grounds: ExplanationBasis, here: int, there: int) -> tuple[str, ...]:
+    """Begin and end where two facts agree on them, as precise as they agree."""
+    source, target = grounds.source, grounds.target
+    opaque = source.opaque_times or target.opaque_times
+    ends = (("begin", source.begin[here], target.begin[there]), ("end", source.end[here], target.end[there]))
+    dates = [(end, _common_date(int(first), int(second), opaque)) for end, first, second in ends]
+    return tuple(f"{end} {date}" for end, date in dates if date is not None)
+
+
+@lru_cache(maxsize=65_536)
+def _common_date(first: int, second: int, opaque: bool) -> str | None:
+    """The most precise date that two codes agree on.
+
+    >>> from dualmatch.graph.times import parse_date
+    >>> _common_date(parse_date("1994-03-01"), parse_date("1994-03"), False)
+    '1994-03'
+    """
+    if UNKNOWN in (first, second):
+        return None
+    if opaque:
+        return f"time {first}" if first == second else None
+    codes = np.array([first, second], dtype=np.int32)
+    for precision in reversed(Precision):
+        coarse = coarsen(codes, precision)
+        if coarse[0] == coarse[1] and precision_of(codes).min() >= precision:
+            return format_date(int(coarse[0]))
+    return None

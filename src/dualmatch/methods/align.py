@@ -13,25 +13,23 @@ from scipy import sparse
 
 from dualmatch.channels.relational import check_training, relational_similarity
 from dualmatch.config import EXPLAINED, TRAINED, Config, Method
+from dualmatch.decode.assignment import FoundPairs, mutual_best
 from dualmatch.decode.forbidden import Forbidden
-from dualmatch.decode.fusion import fuse
-from dualmatch.decode.gm_decoder import Decoded, decode, decode_naively
-from dualmatch.decode.pseudo_seeds import FoundPairs, mutual_best
-from dualmatch.decode.sharpness import sharpness_of
+from dualmatch.decode.fusion import Decoded, decode, decode_naively, fuse
 from dualmatch.decode.similarity import Similarity, hold
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
+from dualmatch.decode.sparse_sinkhorn import sharpness_of
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.checkpoint_file import CheckpointFile
 from dualmatch.methods.context import Run
+from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import EvidenceResult, align_by_evidence
 from dualmatch.methods.resources import check_memory
-from dualmatch.methods.run_store import Keeper, KeepsNothing
+from dualmatch.methods.run_store import CheckpointFile, Keeper, NullStore
 from dualmatch.methods.validation import (
     ForbiddenPairs,
     KnownPairs,
@@ -128,7 +126,7 @@ def align(
     if checkpoint is not None and keeper is not None:
         raise InputError("a run that is kept keeps its training, too; leave the checkpoint out")
     if keeper is None:
-        keeper = KeepsNothing(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
+        keeper = NullStore(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
     known = check_pairs(seeds, source, target)
     forbidden = check_forbidden(forbid, source, target, known)
     run = Run(source, target, known, config, Stages(progress), keeper, literals, Forbidden(forbidden), engine)

@@ -13,10 +13,9 @@ from scipy import sparse as sp
 
 from dualmatch.channels.evidence.relations import RelationAlignment
 from dualmatch.config import EXPLAINED, Config
+from dualmatch.decode.assignment import NO_SIMILARITY
 from dualmatch.decode.forbidden import Forbidden
-from dualmatch.decode.fusion import FusedPlan
-from dualmatch.decode.gm_decoder import Decoded
-from dualmatch.decode.pseudo_seeds import NO_SIMILARITY
+from dualmatch.decode.fusion import Decoded, FusedPlan
 from dualmatch.decode.shortlist import (
     BestCandidates,
     RunnersUp,
@@ -24,13 +23,12 @@ from dualmatch.decode.shortlist import (
     runners_up,
     shortlist,
 )
-from dualmatch.decode.similarity import Rows
-from dualmatch.decode.sinkhorn import Best, Vector
+from dualmatch.decode.sinkhorn import Best
 from dualmatch.decode.verdicts import Unlinked, Verdict, unlinked
+from dualmatch.graph.arrays import Floats, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.names import ranks_of
-from dualmatch.graph.pairs import Pairs
-from dualmatch.methods.evidence.result import EvidenceResult
+from dualmatch.graph.ordering import ranks_of
+from dualmatch.methods.evidence import EvidenceResult
 from dualmatch.methods.evidence.state import Round
 from dualmatch.version import __version__
 
@@ -43,7 +41,7 @@ class SoftPlan(Protocol):
 
     def best(self) -> Best: ...
 
-    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Vector, Vector]: ...
+    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]: ...
 
     def restricted(self, rows: Rows, columns: Rows) -> SoftPlan: ...
 

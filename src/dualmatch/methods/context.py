@@ -7,20 +7,18 @@ from numpy.typing import NDArray
 
 from dualmatch.channels.temporal import temporal_similarity
 from dualmatch.config import EXPLAINED, Config
-from dualmatch.decode.assignment import decide
+from dualmatch.decode.assignment import FoundPairs, decide, mutual_best
 from dualmatch.decode.forbidden import Forbidden
-from dualmatch.decode.fusion import FusedPlan
-from dualmatch.decode.gm_decoder import Decoded
+from dualmatch.decode.fusion import Decoded, FusedPlan
 from dualmatch.decode.graph_matching import MatchingProblem, matching_problem
-from dualmatch.decode.pseudo_seeds import FoundPairs, mutual_best
 from dualmatch.decode.similarity import Similarity
 from dualmatch.decode.sinkhorn import Plan, sinkhorn
 from dualmatch.engine import Engine
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 from dualmatch.methods.alignment import MORE_LIKELY_THAN_NOT, Alignment, SoftPlan
-from dualmatch.methods.evidence.result import EvidenceResult
+from dualmatch.methods.evidence import EvidenceResult
 from dualmatch.methods.run_store import Keeper
 from dualmatch.progress import Stages
 

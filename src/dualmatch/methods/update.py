@@ -17,18 +17,17 @@ from dualmatch.config import Config
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.graph.growth import Grown
-from dualmatch.graph.pairs import NO_PARTNER
 from dualmatch.methods.align import warn_of_doubts
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.context import Run
+from dualmatch.methods.evidence import Keeper, align_by_evidence, same_as_before
 from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.methods.evidence.model import Model
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.result import Keeper, align_by_evidence, same_as_before
 from dualmatch.methods.evidence.rounds import Rounds, learnt
-from dualmatch.methods.evidence.state import RoundState
-from dualmatch.methods.run_store import KeepsNothing
+from dualmatch.methods.evidence.state import Model, RoundState
+from dualmatch.methods.run_store import NullStore
 from dualmatch.progress import Progress, Stages
 
 Ids = NDArray[np.int64]
@@ -144,7 +143,7 @@ def update(
     stages = Stages(progress)
     now = known.at(source, target)
     seeds, forbidden = now.seeds.astype(np.int32), Forbidden(now.forbidden)
-    run = Run(source.graph, target.graph, seeds, config, stages, KeepsNothing(), None, forbidden, engine)
+    run = Run(source.graph, target.graph, seeds, config, stages, NullStore(), None, forbidden, engine)
     problem = Problem.of(source.graph, target.graph, now.seeds, forbidden, engine, many_to_one=config.many_to_one)
     with stages("evidence"):
         if source.is_as_before and target.is_as_before and known.state.has_slots:

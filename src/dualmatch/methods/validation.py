@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dualmatch.config import EXPLAINED, Config, Method
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import InputError
+from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import NO_PARTNER, Pairs
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen
 from dualmatch.readers.read import Source, read_graph
 

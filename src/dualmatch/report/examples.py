@@ -9,7 +9,7 @@ import numpy as np
 from dualmatch.charts.markup import Html, el, joined, name_of, visible
 from dualmatch.charts.tables import table
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.explain.basis import Grounds
+from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.explain.explain import explain_entity
 from dualmatch.explain.explanation import Candidate, Explanation
 from dualmatch.report.findings import Findings
@@ -43,7 +43,7 @@ def examples(findings: Findings) -> Html:
     return joined(*parts) if parts else el("p", "There is no link to show.")
 
 
-def _nearly_linked(grounds: Grounds, verdict: Verdict) -> list[str]:
+def _nearly_linked(grounds: ExplanationBasis, verdict: Verdict) -> list[str]:
     """Entities of a verdict whose best candidate is the likeliest."""
     none = grounds.unlinked
     chosen = np.flatnonzero(none.is_no_match == (verdict is Verdict.NO_MATCH))

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.evaluate import LinkQuality, link_quality
-from dualmatch.explain.basis import Grounds
+from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.profile import GraphProfile, profile_of
-from dualmatch.links.gold import read_gold
-from dualmatch.links.read import LinksFile
-from dualmatch.runs.companion import companion_of, read_grounds
+from dualmatch.links.read import LinksFile, read_gold
+from dualmatch.runs.companion import companion_of, read_explanation_basis
 from dualmatch.runs.options_file import links_file, run_file_of
 from dualmatch.runs.record import RunRecord, read_record
 
@@ -51,7 +50,7 @@ class Findings:
     unlinked: Sequence[str]
     no_matches: Collection[str]
     record: RunRecord | None
-    grounds: Grounds | None
+    grounds: ExplanationBasis | None
     config: str | None
     gold: Collection[Link] | None
 
@@ -101,7 +100,7 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
     """
     file = links_file(path)
     (links, confidence), seeds = file.links, file.seeds
-    grounds = read_grounds(path, folder) if companion_of(path).exists() else None
+    grounds = read_explanation_basis(path, folder) if companion_of(path).exists() else None
     run_file = run_file_of(path)
     return Findings(
         path.name,
@@ -117,7 +116,7 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
     )
 
 
-def _unlinked(file: LinksFile, grounds: Grounds | None) -> tuple[list[str], list[str]]:
+def _unlinked(file: LinksFile, grounds: ExplanationBasis | None) -> tuple[list[str], list[str]]:
     """Source entities in no link, and those of them without a match.
 
     By what the links rest on where that is kept: not every format of links has a row for who is undecided.

@@ -7,13 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from dualmatch.causes import CAUSES, cause_of
 from dualmatch.charts.markup import Child, Html, el, joined, name_of
 from dualmatch.charts.svg import Line, lines
 from dualmatch.charts.tables import percent, table
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.evaluate import Calibration
-from dualmatch.explain.basis import Grounds
+from dualmatch.evaluate import CAUSES, Calibration, cause_of
+from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.report.findings import Findings, Link
 
 _SHOWN: Final = 5
@@ -124,7 +123,7 @@ def _wrong(findings: Findings, gold: Collection[Link]) -> Html:
     return joined(*parts)
 
 
-def _causes(grounds: Grounds | None, gold: Sequence[Link], links: Sequence[Link]) -> dict[Link, str]:
+def _causes(grounds: ExplanationBasis | None, gold: Sequence[Link], links: Sequence[Link]) -> dict[Link, str]:
     """What stands in the way of each true pair; nothing where the graphs are not at hand."""
     if grounds is None:
         return {}

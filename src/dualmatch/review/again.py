@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from dualmatch.errors import DualMatchError, OutputError
-from dualmatch.explain.basis import Grounds, grounds_of
+from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.files.atomic import write_text
 from dualmatch.links.decisions import DecisionState
 from dualmatch.links.write import LINK_EXTENSIONS
@@ -49,7 +49,7 @@ class Again:
     total: int = 0
     words: str = ""
     changes: list[Change] = field(default_factory=list)
-    before: Grounds | None = None
+    before: ExplanationBasis | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: threading.Thread | None = None
 
@@ -97,7 +97,7 @@ class Again:
         call = _call(session.path, self._kept(seeds, forbidden))
         Outputs(self.links, explained=True, call=call).write(alignment, None, first.recipe, first.inputs, cost)
         ids = first.grounds.source_ids, first.grounds.target_ids
-        grounds = replace(grounds_of(alignment), source_ids=ids[0], target_ids=ids[1])
+        grounds = replace(basis_of(alignment), source_ids=ids[0], target_ids=ids[1])
         before = session.run.grounds
         self.stage, self.done, self.total = "reasons", 0, 0
         session.look_at(ExplainedRun(grounds, first.options, first.recipe, first.inputs))
@@ -132,7 +132,7 @@ def given_of(links: Path) -> tuple[Path, Path]:
     return links.with_name(f"{links.name}.seeds.tsv"), links.with_name(f"{links.name}.forbidden.tsv")
 
 
-def decided(grounds: Grounds, now: DecisionState) -> tuple[Seeds, ForbiddenPairs]:
+def decided(grounds: ExplanationBasis, now: DecisionState) -> tuple[Seeds, ForbiddenPairs]:
     """Seeds and forbidden pairs by name: those of the first run as far as nothing else was decided, and decisions."""
     source, target = grounds.source, grounds.target
     given = [(source.entities[s], target.entities[t]) for s, t in grounds.pairs[grounds.is_seed].tolist()]

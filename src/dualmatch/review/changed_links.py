@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dualmatch.explain.basis import Grounds
+from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.explain.link_changes import Kind, kind_of
 
 
@@ -20,7 +20,7 @@ class Change:
     by_decision: bool
 
 
-def changes_between(before: Grounds, after: Grounds) -> list[Change]:
+def changes_between(before: ExplanationBasis, after: ExplanationBasis) -> list[Change]:
     """Links that are new, gone or go to another partner; what the run found itself first, the surest first."""
     old = dict(before.pairs.tolist())
     new = dict(after.pairs.tolist())

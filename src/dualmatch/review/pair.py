@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from dualmatch.channels.evidence.ties import Ids
 from dualmatch.decode.shortlist import ordered
-from dualmatch.explain.basis import Grounds
-from dualmatch.explain.describe import balance_of, fact_of, shared_in_words, sides_of_entity
+from dualmatch.explain.basis import ExplanationBasis
+from dualmatch.explain.explain import balance_of, fact_of, shared_in_words, sides_of_entity
 from dualmatch.explain.explanation import Balance, Fact, SharedFact
+from dualmatch.graph.arrays import Ids
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.methods.evidence.pair_evidence import PairEvidence
@@ -90,7 +90,7 @@ class PairView:
         return (min(low for low, _ in spans), max(high for _, high in spans)) if spans else None
 
 
-def candidates_of(grounds: Grounds, source: int) -> list[CandidateLine]:
+def candidates_of(grounds: ExplanationBasis, source: int) -> list[CandidateLine]:
     """The likeliest targets of a source entity, the best first."""
     listed = ordered(grounds.candidates[[source]], grounds.target_ranks)
     names = grounds.target.entities
@@ -100,7 +100,7 @@ def candidates_of(grounds: Grounds, source: int) -> list[CandidateLine]:
     ][:MOST_CANDIDATES]
 
 
-def pair_view(grounds: Grounds, source: int, target: int | None) -> PairView:
+def pair_view(grounds: ExplanationBasis, source: int, target: int | None) -> PairView:
     """Set two entities side by side."""
     if target is None:
         return replace(bare_view(grounds, source, None), log_odds=0.0)
@@ -116,12 +116,12 @@ def pair_view(grounds: Grounds, source: int, target: int | None) -> PairView:
     )
 
 
-def bare_view(grounds: Grounds, source: int, target: int | None) -> PairView:
+def bare_view(grounds: ExplanationBasis, source: int, target: int | None) -> PairView:
     """Two entities side by side, without what they share."""
     return _side_by_side(grounds, source, target, None)
 
 
-def _side_by_side(grounds: Grounds, source: int, target: int | None, shared: PairEvidence | None) -> PairView:
+def _side_by_side(grounds: ExplanationBasis, source: int, target: int | None, shared: PairEvidence | None) -> PairView:
     left_all = sides_of_entity(grounds.source, source)
     right_all = np.zeros(0, np.int64) if target is None else sides_of_entity(grounds.target, target)
     left = _shown(grounds.source, left_all, [] if shared is None else shared.source_side.tolist())

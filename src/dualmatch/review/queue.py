@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.explain.basis import Grounds
+from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.model import TemporalGraph
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ class Queue:
         What a decision would teach.
     """
 
-    grounds: Grounds
+    grounds: ExplanationBasis
     proposed: Rows
     probability: Floats
     verdict: NDArray[np.int8]
@@ -94,7 +94,7 @@ class Queue:
         return has
 
 
-def queue_of(grounds: Grounds) -> Queue:
+def queue_of(grounds: ExplanationBasis) -> Queue:
     """Order the source entities of a run."""
     best = best_candidates(grounds.candidates, grounds.target_ranks)
     proposed, probability = best.column.copy(), np.where(best.column >= 0, best.probability, 0.0)
@@ -111,7 +111,7 @@ def queue_of(grounds: Grounds) -> Queue:
     return Queue(grounds, proposed.astype(np.int64), probability, verdict, teaches)
 
 
-def _sure(grounds: Grounds, probability: Floats) -> Floats:
+def _sure(grounds: ExplanationBasis, probability: Floats) -> Floats:
     """How sure it is what becomes of each source entity: of its partner, or that it has none."""
     sure, none = probability.copy(), grounds.unlinked
     alone = none.row[none.is_no_match]
@@ -119,7 +119,7 @@ def _sure(grounds: Grounds, probability: Floats) -> Floats:
     return sure
 
 
-def _verdicts(grounds: Grounds) -> NDArray[np.int8]:
+def _verdicts(grounds: ExplanationBasis) -> NDArray[np.int8]:
     """What the run says of each source entity."""
     verdict = np.full(grounds.source.n_entities, VERDICTS.index(Verdict.LINKED), dtype=np.int8)
     none = grounds.unlinked

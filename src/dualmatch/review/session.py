@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.explain.basis import Grounds
+from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.links.decisions import DecisionLog, DecisionState, Status
 from dualmatch.review.pair import PairView, bare_view, pair_view
 from dualmatch.review.queue import VERDICTS, queue_of
@@ -75,7 +75,7 @@ class Session:
     def __init__(self, path: Path, run: ExplainedRun, log: DecisionLog) -> None:
         self.path, self.first, self.log = path, run, log
         self._preparing = threading.Lock()
-        self._prepared: Grounds | None = None
+        self._prepared: ExplanationBasis | None = None
         self._show(run)
 
     def look_at(self, run: ExplainedRun) -> None:
@@ -94,7 +94,7 @@ class Session:
         _ = self.queue.search("")
         self._prepare(self.run.grounds)
 
-    def _prepare(self, grounds: Grounds) -> None:
+    def _prepare(self, grounds: ExplanationBasis) -> None:
         with self._preparing:
             problem = grounds.problem
             _ = problem.sides, problem.classes, problem.names, grounds.judged_by, grounds.believed

@@ -20,7 +20,7 @@ from scipy import sparse as sp
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import InputError
-from dualmatch.explain.basis import Grounds, grounds_of, no_evidence
+from dualmatch.explain.basis import ExplanationBasis, basis_of, no_evidence
 from dualmatch.explain.explain import explain_entity
 from dualmatch.explain.explanation import Explanation
 from dualmatch.files.atomic import newest, replacing
@@ -72,7 +72,7 @@ def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Ma
     recipe, inputs:
         Where the graphs came from, and `input_hashes` of it taken when they were read.
     """
-    grounds = grounds_of(alignment)
+    grounds = basis_of(alignment)
     about = {
         "format": _FORMAT,
         "version": alignment.version,
@@ -113,7 +113,7 @@ class ExplainedRun:
         Where the graphs come from, and `input_hashes` of it.
     """
 
-    grounds: Grounds
+    grounds: ExplanationBasis
     options: Mapping[str, Any]
     recipe: Recipe
     inputs: Mapping[str, str | None]
@@ -124,21 +124,21 @@ class ExplainedRun:
         return Config.checked(**self.options)
 
 
-def read_grounds(path: str | Path, folder: str | Path | None = None) -> Grounds:
+def read_explanation_basis(path: str | Path, folder: str | Path | None = None) -> ExplanationBasis:
     """The grounds of a written alignment; see `read_run`."""
     return read_run(path, folder).grounds
 
 
 def explain(
-    alignment: Alignment | Grounds | str | Path, entity: str, *, target: bool = False, versus: str | None = None
+    alignment: Alignment | ExplanationBasis | str | Path, entity: str, *, target: bool = False, versus: str | None = None
 ) -> Explanation:
     """Say why an entity was given its partner, or none.
 
     Parameters
     ----------
     alignment:
-        An alignment of method ``evidence``, the path of a written one, or its `Grounds` (read once with
-        `read_grounds`, asked often).
+        An alignment of method ``evidence``, the path of a written one, or its `ExplanationBasis` (read once with
+        `read_explanation_basis`, asked often).
     entity:
         Name of a source entity, or its id in the input files.
     target:
@@ -160,7 +160,7 @@ def explain(
     >>> why.match, str(why.shared[0])
     ('Q7', 'met (= P2) → Charles (= Q9), in 1833')
     """
-    known = read_grounds(alignment) if isinstance(alignment, str | Path) else alignment
+    known = read_explanation_basis(alignment) if isinstance(alignment, str | Path) else alignment
     return explain_entity(known, entity, target=target, versus=versus)
 
 
@@ -208,7 +208,7 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
         else:
             own = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
             state, trial = state_of(stored.about["state"], own), Confidence.from_dict(stored.about["trial"])
-        grounds = Grounds(
+        grounds = ExplanationBasis(
             sides.source,
             sides.target,
             state,

@@ -15,18 +15,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from dualmatch.channels.evidence.ties import Ids
-from dualmatch.channels.relational.checkpoint import Checkpoint, CheckpointStore
-from dualmatch.decode.pseudo_seeds import FoundPairs
+from dualmatch.channels.relational import Checkpoint, CheckpointStore
+from dualmatch.decode.assignment import FoundPairs
 from dualmatch.errors import InputError, OutputError
 from dualmatch.files.atomic import remove_leftover, sync
 from dualmatch.files.fingerprint import Fingerprint
 from dualmatch.files.locking import LOCK, Holder, locked, locked_for_reading
 from dualmatch.files.npz import read_arrays, write_arrays
-from dualmatch.methods.checkpoint_file import CheckpointFile
+from dualmatch.graph.arrays import Ids
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Round, RoundState
+from dualmatch.methods.run_store import CheckpointFile
 from dualmatch.runs.inputs import RunInputs, read_run_inputs, write_run_inputs
 from dualmatch.runs.manifest import (
     MANIFEST,
@@ -51,7 +51,7 @@ Content = TypeVar("Content")
 
 
 class RunFolder:
-    """A run's folder, locked for writing or for reading: a `dualmatch.methods.run_store.Keeper` in files.
+    """A run's folder, locked for writing or for reading: a `dualmatch.methods.run_store.RunStore` in files.
 
     Attributes
     ----------

@@ -12,14 +12,13 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds
-from dualmatch.channels.evidence.date_gaps import DateGaps
+from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.files.npz import Arrays, Stored, matrix_as_arrays, read_arrays, write_arrays
 from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.methods.evidence.model import Model
 from dualmatch.methods.evidence.rounds import Rounds
-from dualmatch.methods.evidence.state import Round, RoundState
+from dualmatch.methods.evidence.state import Model, Round, RoundState
 
 _SIDES = ("source", "target")
 _CERTAIN = 1e-12

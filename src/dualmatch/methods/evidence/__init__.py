@@ -1,1 +1,258 @@
-"""Method evidence: rounds of search and belief propagation, training-free."""
+"""The result of the rounds: pairs and candidates with a confidence, and rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.channels.evidence.context import with_context
+from dualmatch.channels.evidence.relations import RelationAlignment, align_relations
+from dualmatch.decode.assignment import assign
+from dualmatch.decode.one_to_one import Candidates, match
+from dualmatch.decode.sinkhorn import Best
+from dualmatch.decode.sparse_sinkhorn import ranks_in_rows, row_best
+from dualmatch.graph.arrays import Floats, Ids, Rows
+from dualmatch.methods.evidence.confidence import Confidence, fewer_ties, run_trial
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.propagation import Priors
+from dualmatch.methods.evidence.rounds import MAX_ROUNDS, Rounds, closed, run_rounds
+from dualmatch.methods.evidence.rounds import Keeper as RoundKeeper
+from dualmatch.methods.evidence.search import knowledge_of, open_entities
+from dualmatch.methods.evidence.state import Round, RoundState
+
+_N_RANKED: Final = 20  # candidates of an open entity that are ranked, beyond those that were judged
+ENOUGH: Final = 0.5
+"""The confidence above which a pair is a link, unless a user asks for more or less."""
+_PARTNER: Final = 0.99  # in the square of tested pairs, everyone is known to have a partner
+
+
+class Keeper(RoundKeeper, Protocol):
+    """Somewhere to keep where the rounds stand, and what the trial told."""
+
+    def kept_round(self) -> Rounds | None: ...
+
+    def kept_confidence(self) -> Confidence | None: ...
+
+    def keep_confidence(self, confidence: Confidence) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceResult:
+    """What the rounds came to.
+
+    Attributes
+    ----------
+    state:
+        After closing.
+    open_state:
+        Where the rounds ended, before closing: an update begins there.
+    confidence:
+        What log-odds are worth.
+    first_pairs: (n, 2) int64
+        Pairs believed after the first round.
+    converged:
+        Whether the last round changed next to nothing.
+    """
+
+    problem: Problem
+    state: RoundState
+    open_state: RoundState
+    confidence: Confidence
+    first_pairs: Ids
+    rounds: tuple[Round, ...]
+    converged: bool
+
+    @cached_property
+    def probability(self) -> sp.csr_array:
+        """Of each candidate to be right: (n_source, n_target)."""
+        c = self.state.candidates
+        return sp.csr_array((self._chances, (c.row, c.column)), shape=c.shape)
+
+    @cached_property
+    def _chances(self) -> Floats:
+        """Of each candidate, in their order."""
+        c = self.state.candidates
+        ties = fewer_ties(self.problem, np.stack([c.row, c.column], axis=1))
+        chance = self.confidence.of_pairs(self.state.log_odds, ties)
+        chance[self.problem.is_given(c.row, c.column)] = 1.0
+        return chance
+
+    @cached_property
+    def pairs(self) -> tuple[Ids, Floats]:
+        """Every entity's likeliest pair that others leave over, however unlikely, and its confidence."""
+        return assign(self.probability, many_to_one=self.problem.many_to_one)
+
+    @cached_property
+    def no_partner(self) -> tuple[Floats, Floats]:
+        """Chance of each source and each target that is in no link to have no partner; nan where nothing is known."""
+        source, target = (self.confidence.of_alone(alone) for alone in self.state.alone)
+        return source, target
+
+    @property
+    def share_alone(self) -> float:
+        """Estimated share of the source entities without a partner."""
+        return float(self.open_state.alone[0].mean())
+
+    @cached_property
+    def settled(self) -> Ids:
+        """Pairs sure enough to learn from: (n, 2)."""
+        pairs, confidence = self.pairs
+        return pairs[confidence > 0.9]
+
+    @cached_property
+    def relations(self) -> RelationAlignment:
+        """Which relations say the same, by the pairs more likely right than not."""
+        pairs, confidence = self.pairs
+        believed = pairs[confidence > ENOUGH]
+        if "relations" in self.problem.without:
+            believed = believed[:0]
+        return align_relations(*self.problem.views, believed, self.problem.engine)
+
+    @cached_property
+    def similarity(self) -> sp.csr_matrix:
+        """Similarity of open entities by what they and their neighbours share: to rank what was not judged."""
+        problem, state = self.problem, self.state
+        tokens = problem.builder.build(knowledge_of(problem, state))
+        scored = scored_tokens(tokens)
+        found = find_candidates(scored, problem.shape, _N_RANKED, engine=problem.engine)
+        among = open_entities(problem, state)
+        settled = (
+            np.setdiff1d(np.arange(problem.shape[0]), among[0]),
+            np.setdiff1d(np.arange(problem.shape[1]), among[1]),
+        )
+        closed = np.full((max(map(len, settled)), 2), -1, dtype=np.int64)
+        closed[: len(settled[0]), 0], closed[: len(settled[1]), 1] = settled
+        ranked = with_context(found, problem.views, scored, closed, problem.engine)
+        return problem.forbidden.left_out_of(ranked)
+
+    @cached_property
+    def plan(self) -> RankedCandidates:
+        """Rankings of all candidates."""
+        c = self.state.candidates
+        priors = Priors.of(self.state.model, self.problem.classes)
+        weight = sp.csr_array((self.state.value + priors.share, (c.row, c.column)), shape=c.shape)
+        return RankedCandidates(
+            sp.csr_array((self.state.log_odds, (c.row, c.column)), shape=c.shape), weight, lambda: self.similarity
+        )
+
+
+class RankedCandidates:
+    """Candidates ordered by log-odds, and behind them what was not judged, by similarity.
+
+    Parameters
+    ----------
+    log_odds, weight: csr of one pattern
+        Of each candidate, with its rivals and without them.
+    similarity:
+        Gives similarities of further pairs; asked for when something is ranked.
+    """
+
+    def __init__(self, log_odds: sp.csr_array, weight: sp.csr_array, similarity: Callable[[], sp.csr_matrix]) -> None:
+        self.log_odds, self.weight, self._similarity = log_odds, weight, similarity
+
+    @cached_property
+    def scores(self) -> sp.csr_array:
+        """Above 1 for candidates, between 0 and 1 for what stands behind them."""
+        return _behind(self.log_odds, sp.csr_array(self._similarity()))
+
+    def best(self) -> Best:
+        column, value = row_best(self.log_odds)
+        row, value_of_column = row_best(sp.csr_array(self.log_odds.T))
+        return Best(column, value, row, value_of_column, np.ones(len(column), dtype=np.float32))
+
+    def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
+        """Average rank of each pair in its row and in its column."""
+        forward = ranks_in_rows(self.scores, pairs[:, 0], pairs[:, 1])
+        return forward, ranks_in_rows(sp.csr_array(self.scores.T), pairs[:, 1], pairs[:, 0])
+
+    def restricted(self, rows: Rows, columns: Rows) -> RankedCandidates:
+        """The matching of some rows and columns alone, each of which has its partner among them."""
+        weight = sp.csr_array(self.weight[rows][:, columns])
+        weight.sort_indices()
+        entries = weight.tocoo()
+        candidates = Candidates(entries.row.astype(np.int64), entries.col.astype(np.int64), weight.shape)
+        has_partner = np.log(_PARTNER) - np.log1p(-_PARTNER)
+        least = np.zeros(weight.shape[0]), np.zeros(weight.shape[1])
+        found = match(candidates, entries.data + 2.0 * has_partner, least)
+        log_odds = sp.csr_array((found.log_odds, (entries.row, entries.col)), shape=weight.shape)
+        return RankedCandidates(log_odds, weight, lambda: self._similarity()[rows][:, columns])
+
+
+def _behind(first: sp.csr_array, second: sp.csr_array) -> sp.csr_array:
+    """All entries of one matrix, all above 1, and those of the other that it lacks, all below."""
+    top, rest = first.tocoo(), second.tocoo()
+    keys = top.row.astype(np.int64) * first.shape[1] + top.col
+    others = rest.row.astype(np.int64) * first.shape[1] + rest.col
+    new = ~np.isin(others, keys) & (rest.data > 0)
+    scale = 1.0 / max(float(rest.data.max(initial=0.0)), 1e-9)
+    values = np.append(top.data - top.data.min(initial=0.0) + 2.0, rest.data[new] * scale)
+    row, column = np.append(top.row, rest.row[new]), np.append(top.col, rest.col[new])
+    merged = sp.csr_array((values, (row, column)), shape=first.shape)
+    merged.sort_indices()
+    return merged
+
+
+def align_by_evidence(
+    problem: Problem,
+    *,
+    start: RoundState | None = None,
+    first_pairs: Ids | None = None,
+    confidence: Confidence | None = None,
+    max_rounds: int = MAX_ROUNDS,
+    progress: Callable[[int, int], None] | None = None,
+    keeper: Keeper | None = None,
+) -> EvidenceResult:
+    """All rounds and the trial.
+
+    Parameters
+    ----------
+    start, first_pairs, confidence:
+        Of a run on an earlier version of the graphs: a state to go on from, the pairs it began with, and what its trial
+        told. Without `confidence` there is a new trial.
+    keeper:
+        Told where each round ends, and what the trial told; what it has kept already is gone on from.
+    """
+    kept = None if keeper is None else keeper.kept_round()
+    if kept is not None:
+        start, first_pairs = kept.state, kept.first_pairs
+    rounds = run_rounds(
+        problem,
+        start,
+        () if kept is None else kept.log,
+        first_pairs,
+        whole_rounds=2 if start is None or kept is not None else 0,
+        max_rounds=max_rounds,
+        progress=progress,
+        keeper=keeper,
+    )
+    told = None if keeper is None else keeper.kept_confidence()
+    if told is None:
+        told = Confidence.of(run_trial(problem, rounds.state)) if confidence is None else confidence
+        if keeper is not None:
+            keeper.keep_confidence(told)
+    return _closed_result(problem, rounds, told)
+
+
+def same_as_before(
+    problem: Problem, state: RoundState, first_pairs: Ids, confidence: Confidence, keeper: Keeper | None = None
+) -> EvidenceResult:
+    """The result of an earlier run on the same graphs, from where its rounds ended."""
+    rounds = Rounds(state, first_pairs, (), converged=True)
+    if keeper is not None:
+        keeper.keep_round(state, (), first_pairs)
+        keeper.keep_confidence(confidence)
+    return _closed_result(problem, rounds, confidence)
+
+
+def _closed_result(problem: Problem, rounds: Rounds, confidence: Confidence) -> EvidenceResult:
+    state = rounds.state
+    found = EvidenceResult(problem, state, state, confidence, rounds.first_pairs, rounds.log, rounds.converged)
+    pairs, chance = found.pairs
+    return replace(found, state=closed(problem, state, pairs[chance > ENOUGH]))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dualmatch.channels.evidence.ties import Ids
 from dualmatch.decode.one_to_one import chance_of, on_grid
-from dualmatch.methods.evidence.trial import Trial
+from dualmatch.graph.arrays import Ids
+from dualmatch.graph.hashing import mixed
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.rounds import closed, trial_round
+from dualmatch.methods.evidence.state import RoundState, size_class
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +26,7 @@ _HELD: Final = np.array([10.0, 30.0, 30.0, 10.0])  # how firmly: as if by so man
 _ALONE_AS_IT_IS: Final = np.array([0.0, 1.0])
 _ALONE_HELD: Final = np.array([10.0, 100.0])  # entities that turn out to be alone are fewer than pairs
 _LEAST_SLOPE: Final = 0.05
-_FEWEST: Final = 50  # donors that a trial needs to speak of entities without a partner at all
+_FEWEST_DONORS: Final = 50  # donors that a trial needs to speak of entities without a partner at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,7 @@ class Confidence:
     def of(cls, trial: Trial) -> Self:
         """By logistic regression on the trial, drawn towards leaving things as they are."""
         pairs = _fitted(_features(trial.log_odds, trial.ties), trial.is_right, _AS_THEY_ARE, _HELD)
-        if trial.donors < _FEWEST:
+        if trial.donors < _FEWEST_DONORS:
             return cls(pairs, None)
         return cls(pairs, _fitted(_logit(trial.alone)[:, None], trial.is_alone, _ALONE_AS_IT_IS, _ALONE_HELD))
 
@@ -104,3 +108,200 @@ def _fitted(features: Floats, outcome: NDArray[np.bool_], prior: Floats, held: F
     bounds = [(None, None), *[(_LEAST_SLOPE, None) if each > 0 else (None, None) for each in prior[1:].tolist()]]
     found: Floats = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x
     return np.round(found, 6)
+
+
+Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+DONOR_LOG_ODDS: Final = 2.2
+"""Log-odds of pairs that may be donors: nine of ten are right, or more."""
+_SHARE: Final = 0.25  # of the settled pairs; more would take too much of the evidence away
+_MOST_DONORS: Final = 10_000
+_ENOUGH_DONORS: Final = 1_000  # with fewer there is a second trial
+_FEWEST_TIES: Final = 3
+_ROUNDS: Final = 2
+_EVEN: Final = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What the rounds made of donors.
+
+    Attributes
+    ----------
+    log_odds, is_right, ties: (n,)
+        Of the one-to-one pairs with a donor in them; `ties` are those of the poorer entity.
+    alone, is_alone: (m,)
+        Of donors, of either side, that ended in no pair more likely right than not: the chance the rounds gave them to
+        have no partner, and whether they have none.
+    donors: int
+    """
+
+    log_odds: Floats
+    is_right: Flags
+    ties: Ids
+    alone: Floats
+    is_alone: Flags
+    donors: int
+
+    def with_another(self, other: Trial) -> Trial:
+        """Both trials as one."""
+        return Trial(
+            np.concatenate([self.log_odds, other.log_odds]),
+            np.concatenate([self.is_right, other.is_right]),
+            np.concatenate([self.ties, other.ties]),
+            np.concatenate([self.alone, other.alone]),
+            np.concatenate([self.is_alone, other.is_alone]),
+            self.donors + other.donors,
+        )
+
+
+def run_trial(problem: Problem, state: RoundState) -> Trial:
+    """Rounds with donors; twice, with others, where donors are few."""
+    first = _one_trial(problem, state, 0)
+    return first if first.donors >= _ENOUGH_DONORS else first.with_another(_one_trial(problem, state, 1))
+
+
+def _one_trial(problem: Problem, state: RoundState, number: int) -> Trial:
+    thin = _thinned(problem, state, number)
+    now = _without_donors(state, thin)
+    for _ in range(_ROUNDS):
+        now = trial_round(thin.problem, now)
+    now = closed(thin.problem, now, now.believed.pairs)
+    touched = thin.is_donor[0][now.pairs.pairs[:, 0]] | thin.is_donor[1][now.pairs.pairs[:, 1]]
+    pairs, log_odds = now.pairs.pairs[touched], now.pairs.log_odds[touched]
+    partner = np.full(problem.shape[0], -1, dtype=np.int64)
+    partner[thin.donors[thin.both, 0]] = thin.donors[thin.both, 1]
+    alone, is_alone = [], []
+    for side in (0, 1):
+        linked = np.zeros(problem.shape[side], dtype=bool)
+        linked[now.believed.pairs[:, side]] = True
+        here = thin.is_there[side] & ~linked[thin.donors[:, side]]
+        alone.append(now.alone[side][thin.donors[here, side]])
+        is_alone.append(~thin.both[here])
+    return Trial(
+        log_odds,
+        partner[pairs[:, 0]] == pairs[:, 1],
+        fewer_ties(thin.problem, pairs),
+        np.concatenate(alone),
+        np.concatenate(is_alone),
+        len(thin.donors),
+    )
+
+
+def fewer_ties(problem: Problem, pairs: Ids) -> Ids:
+    """Ties of the poorer entity of each pair."""
+    return np.minimum(problem.ties[0].ties_of(pairs[:, 0]), problem.ties[1].ties_of(pairs[:, 1]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Thinned:
+    """Graphs in which donors are poor.
+
+    Attributes
+    ----------
+    donors: (n, 2) int64
+    is_there: two (n,) bool
+        Whether each donor's source, and its target, still has a fact.
+    is_donor: two (n_entities,) bool
+    """
+
+    problem: Problem
+    donors: Ids
+    is_there: tuple[Flags, Flags]
+    is_donor: tuple[Flags, Flags]
+
+    @property
+    def both(self) -> Flags:
+        """Donors whose partner is still there."""
+        return self.is_there[0] & self.is_there[1]
+
+
+def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
+    settled = state.pairs.above(DONOR_LOG_ODDS).pairs
+    ties = problem.ties
+    counts = ties[0].ties_of(settled[:, 0]), ties[1].ties_of(settled[:, 1])
+    may = (np.minimum(*counts) >= _FEWEST_TIES) & ~problem.is_given(settled[:, 0], settled[:, 1])
+    key = problem.keys[0][settled[:, 0]] + problem.keys[1][settled[:, 1]]
+    share = min(_SHARE, _MOST_DONORS / max(int(may.sum()), 1))
+    drawn = _drawn(key, 1)
+    chosen = may & (drawn >= number * share) & (drawn < (number + 1) * share)  # no donor serves twice
+    donors = settled[chosen]
+    keep = _keep_shares(problem, donors, key[chosen])
+    gone = _partners_lost(problem, state, donors, keep)
+    # The two entities of a settled pair are one: both graphs draw alike for a tie between two such pairs.
+    keys = problem.keys[0].copy(), problem.keys[1].copy()
+    keys[0][settled[:, 0]], keys[1][settled[:, 1]] = key, key
+    graphs, sides, is_donor = [], [], []
+    for side, graph in enumerate((problem.source, problem.target)):
+        share_of = np.ones(graph.n_entities)
+        share_of[donors[:, side]] = np.where(gone[side], 0.0, keep)
+        graphs.append(graph.with_facts(np.flatnonzero(_kept(graph.head, graph.tail, keys[side], share_of))))
+        sides.append(problem.sides[side].at(_kept(ties[side].entity, ties[side].neighbour, keys[side], share_of)))
+        is_donor.append(np.isin(np.arange(graph.n_entities), donors[:, side]))
+    thin = replace(problem, source=graphs[0], target=graphs[1])
+    # Labels are as they were, and what facts say is as common as it was.
+    thin.__dict__.update(names=problem.names, sides=tuple(sides), ties=tuple(side.ties for side in sides))
+    is_there = thin.source.is_in_a_fact[donors[:, 0]], thin.target.is_in_a_fact[donors[:, 1]]
+    return _Thinned(thin, donors, is_there, (is_donor[0], is_donor[1]))
+
+
+def _keep_shares(problem: Problem, donors: Ids, key: Keys) -> Floats:
+    """The share of its ties that each donor keeps, so that donors have as many as entities usually have."""
+    usual = np.concatenate([np.diff(ties.first_tie) for ties in problem.ties])
+    usual = np.sort(usual[usual > 0])
+    wanted = usual[(_drawn(key, 2) * len(usual)).astype(np.int64)] if len(donors) else np.zeros(0)
+    has = np.sqrt(problem.ties[0].ties_of(donors[:, 0]) * problem.ties[1].ties_of(donors[:, 1]))
+    shares: Floats = np.minimum(1.0, wanted / np.maximum(has, 1.0))
+    return shares
+
+
+def _partners_lost(problem: Problem, state: RoundState, donors: Ids, keep: Floats) -> tuple[Flags, Flags]:
+    """Donors that lose their source, and those that lose their target: half of those that seem alone, by size.
+
+    Half, because entities that share nothing look alone whether they are or not: their share is an upper bound, and
+    far too high where much is missing. Who has no partner should be said too seldom rather than too often.
+    """
+    lost = []
+    for side in (0, 1):
+        other = 1 - side
+        first = problem.ties[other].first_fact_of_entity
+        left = np.rint((first[donors[:, other] + 1] - first[donors[:, other]]) * keep).astype(np.int64)
+        alone = state.model.alone[other][size_class(np.maximum(left, 1))]
+        key = problem.keys[side][donors[:, side]] + _fingerprint((problem.source, problem.target)[side])
+        lost.append(_drawn(key, 3) < 0.5 * alone)
+    return lost[0] & ~lost[1], lost[1] & ~lost[0]
+
+
+def _fingerprint(graph: TemporalGraph) -> Keys:
+    """A number that tells a graph from another with the same names, whatever the order of its facts."""
+    dates = mixed(graph.begin.astype(np.int64)) + mixed(mixed(graph.end.astype(np.int64)).view(np.int64))
+    return mixed(np.array([graph.n_facts])) + np.add.reduce(dates, dtype=np.uint64, keepdims=True)
+
+
+def _kept(entity: NDArray[np.integer], other: NDArray[np.integer], keys: Keys, share: Floats) -> Flags:
+    """Which facts, or ties, both ends keep; each end draws for the tie, so that all its facts share a fate."""
+    tie = mixed((keys[entity] + keys[other]).view(np.int64))
+    kept = np.ones(len(entity), dtype=bool)
+    for end in (entity, other):
+        kept &= _drawn(tie ^ keys[end], 4) < share[end]
+    return kept
+
+
+def _without_donors(state: RoundState, thin: _Thinned) -> RoundState:
+    """The state as if nobody had ever looked at the donors."""
+    c = state.candidates
+    kept = ~(thin.is_donor[0][c.row] | thin.is_donor[1][c.column])
+    others = RoundState.of_pairs(c.row[kept], c.column[kept], state.log_odds[kept], c.shape, state.model, state.scale)
+    alone, elsewhere = [], []
+    for side in (0, 1):
+        alone.append(np.where(thin.is_donor[side], _EVEN, state.alone[side]))
+        elsewhere.append(np.where(thin.is_donor[side], _EVEN, state.elsewhere[side]))
+    return replace(others, alone=(alone[0], alone[1]), elsewhere=(elsewhere[0], elsewhere[1]))
+
+
+def _drawn(keys: Keys, salt: int) -> Floats:
+    """Numbers between 0 and 1 by a hash of the keys."""
+    hashed = mixed(keys.view(np.int64) ^ mixed(np.array([salt])).view(np.int64))
+    return (hashed >> np.uint64(11)).astype(np.float64) / 2.0**53

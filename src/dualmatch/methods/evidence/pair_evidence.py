@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import bayes_factors
 from dualmatch.channels.evidence.support import find_support
-from dualmatch.channels.evidence.ties import Ids, expanded
+from dualmatch.channels.evidence.ties import expanded
 from dualmatch.decode.one_to_one import Candidates, Unmatched
-from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.graph.arrays import Ids
+from dualmatch.methods.evidence.confidence import Confidence, fewer_ties
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Priors, Propagation
 from dualmatch.methods.evidence.rounds import LIVE
 from dualmatch.methods.evidence.state import RoundState
-from dualmatch.methods.evidence.trial import fewer_ties
 
 Floats = NDArray[np.float64]
 

@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import Side, sides_of
 from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
-from dualmatch.channels.evidence.ties import Ids, Ties
+from dualmatch.channels.evidence.ties import Ties
 from dualmatch.channels.evidence.tokens import TokenBuilder
 from dualmatch.channels.names import Names
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.one_to_one import Unmatched
 from dualmatch.engine import Engine, InProcess
+from dualmatch.graph.arrays import Ids
 from dualmatch.graph.hashing import text_hashes
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.methods.evidence.model import size_class
+from dualmatch.methods.evidence.state import size_class
 
 Part = Literal["relations", "cavity", "open support"]
 """What an ablation may do without: learning which relations say the same, leaving out of what a pair is told what it

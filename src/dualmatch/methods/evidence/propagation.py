@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import Side, room_elsewhere
 from dualmatch.channels.evidence.support import Support
-from dualmatch.channels.evidence.ties import Ids, Ties
+from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
-from dualmatch.methods.evidence.model import COVERAGES, Model
+from dualmatch.graph.arrays import Ids
+from dualmatch.methods.evidence.state import COVERAGES, Model
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
-from dualmatch.channels.evidence.knowledge import Knowledge, SoftPairs
 from dualmatch.channels.evidence.relations import align_relations
-from dualmatch.channels.evidence.ties import Ids, distinct, find_pairs
-from dualmatch.channels.evidence.tokens import Scale
+from dualmatch.channels.evidence.ties import distinct, find_pairs
+from dualmatch.channels.evidence.tokens import Knowledge, Scale, SoftPairs
 from dualmatch.decode.one_to_one import Candidates
-from dualmatch.decode.sharpness import sharpness_of
-from dualmatch.decode.sparse_sinkhorn import UNTIL_LITTLE_MOVES, sparse_sinkhorn
+from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, sharpness_of, sparse_sinkhorn
+from dualmatch.graph.arrays import Ids
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.state import RoundState
 
@@ -133,7 +132,7 @@ def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candid
     if not similarity.nnz:
         return np.zeros(len(candidates))
     sharpness = sharpness_of(similarity)
-    plan = sparse_sinkhorn(sp.csr_array(similarity), sharpness, UNTIL_LITTLE_MOVES, True, problem.engine)
+    plan = sparse_sinkhorn(sp.csr_array(similarity), sharpness, EVIDENCE_ITERATIONS, True, problem.engine)
     listed = plan.entries.tocoo()
     place = find_pairs(
         listed.row.astype(np.int64), listed.col.astype(np.int64), problem.shape[1], candidates.row, candidates.column
