@@ -10,8 +10,7 @@ import pytest
 
 from dualmatch.errors import InputError
 from dualmatch.evaluate import LinkQuality, link_quality
-from dualmatch.links.gold import read_gold
-from dualmatch.links.read import read_links
+from dualmatch.links.read import read_gold, read_links
 
 MakeFolder = Callable[..., Path]
 HEADER = "source\ttarget\tconfidence\n"

@@ -1,45 +1,68 @@
-"""Alignment files in: read from every format that `dualmatch.links.write` writes.
+"""Links in, from every format that `dualmatch.links.write` writes; and gold pairs to compare them with.
 
-A TSV of the three columns ``source``, ``target`` and ``confidence`` will do; an empty target means no link. Files of
-0.1.0 have no column ``verdict``: there, too, an entity without a target is undecided.
+A TSV of the three columns ``source``, ``target`` and ``confidence`` is enough; an empty target means no link. Files of
+0.1.0 have no column ``verdict``: there, too, an entity without a target is undecided. Errors name the line; in Parquet,
+which has no lines, the row.
 """
 
 from __future__ import annotations
 
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
+import pyoxigraph
 from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.files.compressed import opened, unpacked_name
 from dualmatch.files.text_lines import LINE, read_fields, refuse
-from dualmatch.links.naming import Naming
-from dualmatch.links.rows import HEADER, ROWS, BadRow
-from dualmatch.links.write import LINK_EXTENSIONS
+from dualmatch.links.naming import BUILT_IN, Naming
+from dualmatch.links.sssom import NO_TERM, curie_map
+from dualmatch.links.write import LINK_EXTENSIONS, SAME_AS
+from dualmatch.readers.benchmark_folder import read_folder
 
+HEADER: Final = ("source", "target", "confidence")
 COLUMNS: Final = (*HEADER, "verdict", "method", "runners_up", "reasons")
 _OLD_COLUMNS: Final = (*HEADER, "method", "runners_up", "reasons")
 _SCHEMA: Final = {LINE: pl.Int64, **dict.fromkeys((*HEADER, "method", "verdict"), pl.String)}
+_SSSOM: Final = ("subject_id", "object_id")
+_NO_CONFIDENCE: Final = "{!r} is no confidence; write a number from 0 to 1"
+
+Link = tuple[str, str]
+Row = tuple[int, str, str | None, str | None, str | None, str | None]
+"""Line, source, target (None: no link), confidence, method and verdict (None: not given)."""
+
+
+class RowError(Exception):
+    """What is wrong on a line; None for the line where it is the whole file. Raised where reading cannot continue."""
+
+    def __init__(self, line: int | None, problem: str) -> None:
+        self.line, self.problem = line, problem
+
+
+Rows = Iterator[Row | RowError]
 
 
 @dataclass(frozen=True, eq=False)
 class LinksFile:
-    """A file of links; it is parsed once, however much is asked of it.
+    """A file of links, parsed once, on demand.
 
     Parameters
     ----------
     naming:
         How names became IRIs, for ``owl:sameAs`` triples.
     format:
-        One of `dualmatch.links.write.LINK_FORMATS`; where None, the file's name says it.
+        One of `dualmatch.links.write.LINK_FORMATS`; by the file's name where None.
 
-    `dualmatch.runs.options_file.links_file` knows both of a file that a run wrote.
+    `dualmatch.runs.options_file.links_file` knows both for a file that a run wrote.
     """
 
     path: Path
@@ -48,17 +71,34 @@ class LinksFile:
 
     @cached_property
     def _table(self) -> pl.DataFrame:
-        return _read_table(self.path, self.naming, self.format)
+        """Columns `_SCHEMA` as text: an empty target is no link, null is what the file does not say."""
+        name = unpacked_name(self.path)
+        by_name = next((format for end, format in LINK_EXTENSIONS.items() if name.endswith(end)), "tsv")
+        format = self.format or by_name
+        if format == "tsv":
+            return _from_tsv(self.path)
+        with opened(self.path) as file:
+            data = file.read()
+        rows: list[Row] = []
+        problems: list[RowError] = []
+        try:
+            for row in _READERS[format](data, self.naming or Naming()):
+                problems.append(row) if isinstance(row, RowError) else rows.append(row)
+        except RowError as problem:
+            problems.append(problem)
+        if problems:
+            raise input_error([Problem(self.path, each.line, each.problem) for each in problems])
+        return pl.DataFrame(rows, schema=_SCHEMA, orient="row").with_columns(pl.col("target").fill_null(""))
 
     @cached_property
-    def links(self) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
-        """The linked pairs by name, and their confidences; where a file has no confidences, links count as sure."""
+    def links(self) -> tuple[list[Link], NDArray[np.float64]]:
+        """The linked pairs by name, and their confidences, 1 where a file has none."""
         table, path = self._table, self.path
-        said = table["confidence"].fill_null("1").str.strip_chars()
-        said = table.select(pl.when((pl.col("target") == "") & (said == "")).then(pl.lit("0")).otherwise(said))[:, 0]
-        confidence = said.cast(pl.Float64, strict=False)
+        given = table["confidence"].fill_null("1").str.strip_chars()
+        given = table.select(pl.when((pl.col("target") == "") & (given == "")).then(pl.lit("0")).otherwise(given))[:, 0]
+        confidence = given.cast(pl.Float64, strict=False)
         wrong = table.filter(confidence.is_null() | ~confidence.is_between(0, 1))
-        refuse(wrong, "confidence", path, lambda given: f"{given!r} is no confidence; write a number from 0 to 1")
+        refuse(wrong, "confidence", path, _NO_CONFIDENCE.format)
         repeated = table.filter(~table["source"].is_first_distinct())
         refuse(repeated, "source", path, lambda name: f"{name!r} has a row above already; keep one of them")
         matched = table["target"] != ""
@@ -90,36 +130,45 @@ class LinksFile:
 
 def read_links(
     path: Path, naming: Naming | None = None, format: str | None = None
-) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
+) -> tuple[list[Link], NDArray[np.float64]]:
     """The linked pairs of a file by name, and their confidences; parameters as in `LinksFile`."""
     return LinksFile(path, naming, format).links
 
 
-def read_name_pairs(path: Path) -> list[tuple[str, str]]:
+def read_name_pairs(path: Path) -> list[Link]:
     """A gold file of two columns of names, without a header."""
     table = read_fields(path, ("source", "target"), 2, "a pair")
     return list(table.select("source", "target").iter_rows())
 
 
-def _read_table(path: Path, naming: Naming | None = None, format: str | None = None) -> pl.DataFrame:
-    """Columns `_SCHEMA` as text: an empty target is no link, null is what the file does not say."""
-    if format is None:
-        name = unpacked_name(path)
-        format = next((format for end, format in LINK_EXTENSIONS.items() if name.endswith(end)), "tsv")
-    if format == "tsv":
-        return _from_tsv(path)
-    rows, problems = [], []
-    with opened(path) as file:
-        data = file.read()
-    for row in ROWS[format](data, naming or Naming()):
-        if isinstance(row, BadRow):
-            problems.append(Problem(path, row.line, row.what))
-        else:
-            rows.append(row)
-    if problems:
-        raise input_error(problems)
-    table = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-    return table.with_columns(pl.col("target").fill_null(""))
+def read_gold(path: Path, links: Sequence[Link], folder: Path | None = None) -> list[Link]:
+    """The true pairs of a file, by name.
+
+    Parameters
+    ----------
+    links:
+        What they will be compared with: pairs of which no entity occurs there are most likely ids.
+    folder:
+        The benchmark folder behind the file; by default the folder it lies in, if that is one. With a folder, an entity
+        that is in neither graph is an error.
+    """
+    if not path.exists():
+        raise InputError(f"{path}: no such file; --gold takes a file of true pairs")
+    if folder is None and (path.parent / "triples_1").exists():
+        folder = path.parent
+    if folder is None:
+        pairs = read_name_pairs(path)
+    else:
+        data = read_folder(folder)
+        pairs = [(data.source.entities[s], data.target.entities[t]) for s, t in data.pairs_at(path).tolist()]
+    if not pairs:
+        raise InputError(f"{path}: no pairs; there is nothing to compare with")
+    known = {name for link in links for name in link}
+    if folder is None and links and known.isdisjoint(name for pair in pairs for name in pair):
+        raise InputError(
+            f"{path}: none of its entities occurs in the alignment; if these are a folder's ids, add --data FOLDER"
+        )
+    return pairs
 
 
 def _from_tsv(path: Path) -> pl.DataFrame:
@@ -130,12 +179,154 @@ def _from_tsv(path: Path) -> pl.DataFrame:
         line = table[LINE][0] if table.height else 1
         raise InputError(f"{path}:{line}: no alignment file; its first line must be {' <tab> '.join(HEADER)} …")
     table = table.slice(1)
-    last = COLUMNS[len(header) - 1]
-    missing = table[last].is_null()
+    missing = table[COLUMNS[len(header) - 1]].is_null()
     extra = table[COLUMNS[len(header)]].is_not_null() if len(header) < len(COLUMNS) else ~missing & missing
-    what = f"the header names {len(header)} columns, this row has another number; mend it"
-    refuse(table.filter(missing | extra), "source", path, lambda _: what)
+    problem = f"the header names {len(header)} columns, this row has another number; fix it"
+    refuse(table.filter(missing | extra), "source", path, lambda _: problem)
     if columns is _OLD_COLUMNS:
         named = dict(zip(COLUMNS, columns, strict=False))
         table = table.drop(COLUMNS[-1]).rename(named).with_columns(verdict=pl.lit(None, dtype=pl.String))
     return table
+
+
+def _from_csv(data: bytes, _: Naming) -> Rows:
+    for line, fields in _records(_text(data).split("\n"), ",", HEADER, 1):
+        yield RowError(line, fields) if isinstance(fields, str) else _row(line, fields)
+
+
+def _from_sssom(data: bytes, _: Naming) -> Rows:
+    """A label is the name, where there is one; an IRI is a name of its own."""
+    lines = _text(data).split("\n")
+    head = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    prefixes = {**BUILT_IN, **curie_map(lines[:head])}
+    # 0.1.0 wrote NoTermFound for every entity without a link
+    says_no_match = not any(line.startswith('#mapping_tool_version: "0.1.') for line in lines[:head])
+    for line, fields in _records(lines[head:], "\t", _SSSOM, head + 1):
+        if isinstance(fields, str):
+            yield RowError(line, fields)
+            continue
+        if fields.get("predicate_modifier") == "Not":
+            continue  # a mapping that does not hold
+        curies = [fields[name].partition(":") for name in _SSSOM]
+        unknown = [f"{prefix}{colon}{local}" for prefix, colon, local in curies if prefix not in prefixes]
+        if unknown:
+            yield RowError(
+                line, f"{unknown[0]!r} has no prefix of the curie_map; add it there, or write the CURIE anew"
+            )
+            continue
+        source, target = (
+            fields.get(f"{end}_label") or prefixes[prefix] + local
+            for end, (prefix, _, local) in zip(("subject", "object"), curies, strict=True)
+        )
+        linked = fields["object_id"] != NO_TERM
+        method = (fields.get("comment") or "").removeprefix("method ").split(";")[0]
+        verdict = None if linked or not says_no_match else Verdict.NO_MATCH.value
+        yield line, source, target if linked else None, fields.get("confidence") or None, method or None, verdict
+
+
+def _from_parquet(data: bytes, _: Naming) -> Rows:
+    try:
+        table = pl.read_parquet(data)
+    except (pl.exceptions.PolarsError, OSError):
+        raise RowError(None, "no readable Parquet file; align again") from None
+    if missing := _missing(table.columns, HEADER):
+        raise RowError(None, missing)
+    for number, fields in enumerate(table.iter_rows(named=True), start=1):
+        yield _row(number, fields)
+
+
+def _from_json_lines(data: bytes, _: Naming) -> Rows:
+    for number, line in enumerate(_text(data).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            yield RowError(number, "no JSON; each line is an object of its own")
+            continue
+        if not isinstance(fields, dict):
+            yield RowError(number, 'no JSON object; write {"source": …, "target": …, "confidence": …}')
+        elif missing := _missing(fields, HEADER):
+            yield RowError(number, missing)
+        else:
+            yield _row(number, fields)
+
+
+def _from_same_as(data: bytes, naming: Naming) -> Rows:
+    """Line by line, as N-Triples are: the parser does not give the line of a statement."""
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        try:
+            quads = [*pyoxigraph.parse(line, format=pyoxigraph.RdfFormat.N_TRIPLES)]
+        except (SyntaxError, ValueError):
+            yield RowError(number, f"no N-Triples; a link is <source> <{SAME_AS}> <target> .")
+            continue
+        for quad in quads:
+            if quad.predicate.value != SAME_AS:
+                continue
+            ends: tuple[Any, Any] = quad.subject, quad.object
+            if not all(isinstance(end, pyoxigraph.NamedNode) for end in ends):
+                yield RowError(number, f"{ends[0]} is linked with {ends[1]}; a link is between two IRIs")
+                continue
+            source, target = naming.name(ends[0].value, "source"), naming.name(ends[1].value, "target")
+            yield number, source, target, None, None, None
+
+
+def _row(line: int, fields: Mapping[str, Any]) -> Row | RowError:
+    source, target, confidence = (fields[name] for name in HEADER)
+    if not isinstance(source, str) or not isinstance(target, str | None):
+        return RowError(line, "source and target must be names, in quotes; a target may be null where there is no link")
+    if not isinstance(confidence, str | int | float | None) or isinstance(confidence, bool):
+        return RowError(line, _NO_CONFIDENCE.format(confidence))
+    given = (confidence, fields.get("method"), fields.get("verdict"))
+    confidence, method, verdict = (None if each is None else str(each) for each in given)
+    return line, source, target, confidence, method, verdict
+
+
+def _records(
+    lines: Sequence[str], separator: str, needed: Sequence[str], first: int
+) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """(line, fields) of a table with a header, or (line, what is wrong); `first` is the number of its first line."""
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)
+    header: list[str] | None = None
+    line = first
+    try:
+        for record in reader:
+            begun, line = line, first + reader.line_num
+            if not any(record):
+                continue
+            if header is None:
+                header = [name.strip() for name in record]
+                if missing := _missing(header, needed):
+                    raise RowError(begun, missing)
+            elif len(record) != len(header):
+                yield begun, f"{len(record)} columns where the header has {len(header)}; fix the line"
+            else:
+                yield begun, dict(zip(header, record, strict=True))
+    except csv.Error:
+        raise RowError(line, "quotes that do not end, or text after them; fix them") from None
+    if header is None:
+        raise RowError(first, f"no columns; the first line must name {', '.join(needed)}")
+
+
+def _missing(columns: Sequence[str] | Mapping[str, Any], needed: Sequence[str]) -> str:
+    missing = [name for name in needed if name not in columns]
+    if not missing:
+        return ""
+    return f"no {' and no '.join(missing)}; links have {', '.join(needed)}, so give a file that align wrote"
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RowError(line, "not UTF-8 text; convert the file to UTF-8") from None
+
+
+_READERS: Final[dict[str, Callable[[bytes, Naming], Rows]]] = {
+    "csv": _from_csv,
+    "parquet": _from_parquet,
+    "jsonl": _from_json_lines,
+    "sameas": _from_same_as,
+    "sssom": _from_sssom,
+}
