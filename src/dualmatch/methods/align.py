@@ -16,8 +16,8 @@ from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.decode.assignment import FoundPairs, mutual_best
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.fusion import Decoded, decode, decode_naively, fuse
-from dualmatch.decode.similarity import Similarity, hold
-from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
+from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
+from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.decode.sparse_sinkhorn import sharpness_of
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
@@ -150,11 +150,11 @@ def _temporal(run: Run) -> Alignment:
 
 def _dualmatch(run: Run) -> Alignment:
     """The paper's method whole, with seeds or without (Algorithm 1)."""
-    config, stages = run.config, run.stages
+    stages = run.stages
     timeless = why_time_is_no_help(run.source, run.target)
     if timeless and not len(run.seeds):
         raise InputError(f"{timeless}; without times, give seed pairs to learn from")
-    check_training(config)
+    check_training(run.config)
     temporal, pseudo = None, None
     with stages("temporal"):
         if timeless:
@@ -165,33 +165,49 @@ def _dualmatch(run: Run) -> Alignment:
                 pseudo = _pseudo_seeds(run, temporal)
     known = run.seeds if pseudo is None else pseudo.pairs
     with stages("relational"):
-        trained = relational_similarity(
-            run.source,
-            run.target,
-            known,
-            config,
-            pseudo=pseudo is not None,
-            progress=stages.step,
-            checkpoint=run.keeper.training,
-        )
+        trained = train(run, known, pseudo=pseudo is not None)
         relational = hold(run.forbidden.lowered(trained), run.share)
     with stages("decode"):
-        decoded = _decoded(run, temporal, relational, known)
+        decoded = decode_channels(run, temporal, relational, known)
         best = decoded.plan.best()
         found = run.in_facts(mutual_best(best, best))
     return run.alignment(found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded)
 
 
+def time_plan(run: Run, temporal: Similarity) -> Plan:
+    """Sinkhorn of S^t: the time channel alone."""
+    return sinkhorn(kernel_of(temporal, run.config.sharpness, run.share), run.config.sinkhorn_iterations)
+
+
 def _pseudo_seeds(run: Run, temporal: Similarity) -> FoundPairs:
     found = run.keeper.pseudo_seeds()
     if found is None:
-        kernel = kernel_of(temporal, run.config.sharpness, run.share)
-        found = run.pseudo_seeds(sinkhorn(kernel, run.config.sinkhorn_iterations))
+        found = run.pseudo_seeds(time_plan(run, temporal))
         run.keeper.keep_pseudo_seeds(found)
     return found
 
 
-def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, known: Pairs) -> Decoded:
+def train(run: Run, known: Pairs, pseudo: bool) -> FactorSimilarity:
+    """S^r of the relational channel trained on known pairs, or on pseudo-seeds."""
+    return relational_similarity(
+        run.source,
+        run.target,
+        known,
+        run.config,
+        pseudo=pseudo,
+        progress=run.stages.step,
+        checkpoint=run.keeper.training,
+    )
+
+
+def decode_channels(
+    run: Run,
+    temporal: Similarity | None,
+    relational: Similarity,
+    known: Pairs,
+    watch: Callable[[float, Plan], None] | None = None,
+) -> Decoded:
+    """P̂ of both channels by the decoder of the options; `watch` is called with each α tried and its plan."""
     config = run.config
     if config.decoder == "naive":
         return decode_naively(temporal, relational, config.hops, run.share)
@@ -205,6 +221,7 @@ def _decoded(run: Run, temporal: Similarity | None, relational: Similarity, know
         iterations=config.sinkhorn_iterations,
         memory_limit=run.share,
         progress=run.stages.step,
+        watch=watch,
     )
 
 
@@ -233,15 +250,7 @@ def _fused(run: Run) -> Alignment:
         if not timeless:
             channels["temporal"] = run.temporal()
     with stages("relational"):
-        trained = relational_similarity(
-            run.source,
-            run.target,
-            closed.astype(np.int32),
-            run.config,
-            pseudo=not len(run.seeds),
-            progress=stages.step,
-            checkpoint=run.keeper.training,
-        )
+        trained = train(run, closed.astype(np.int32), pseudo=not len(run.seeds))
         channels["relational"] = run.forbidden.lowered(trained)
     with stages("decode"):
         problem = None if timeless else run.problem(closed)
