@@ -119,7 +119,7 @@ def test_verdicts_are_told_apart(links: Path, doubtful: Path) -> None:
     assert tiles in links.with_name("page.html").read_text()
     found = gather(links, doubtful / "gold.tsv")
     assert (len(found.undecided), len(found.no_matches)) == (counts["undecided"], counts["no match"])
-    none = found.grounds.unlinked  # type: ignore[union-attr]
+    none = found.basis.unlinked  # type: ignore[union-attr]
     tables = tables_of(links.with_name("page.html"))
     why = [row for row in tables if row[0] in ("undecided", "no match") and not row[1].isdigit()]
     assert {row[0] for row in why} == {"undecided", "no match"}

@@ -1,14 +1,16 @@
-"""Findings: all that a report is about, gathered from the files of a run."""
+"""Findings: what a report shows, gathered from the files of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.config import EXPLAINED
 from dualmatch.evaluate import LinkQuality, link_quality
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.profile import GraphProfile, profile_of
@@ -31,15 +33,10 @@ class Findings:
     unlinked:
         Source entities in no link.
     no_matches:
-        Those of them that are said to have no match; the others are undecided.
-    record:
-        How the run went; None where the file was made without one.
-    grounds:
-        What the links rest on; None where the method keeps nothing.
-    config:
-        The text of the run file; None where there is none.
-    gold:
-        True pairs by name; None where none were given.
+        Those of them with the verdict "no match"; the others are undecided.
+    record, basis, config, gold:
+        How the run went, what the links rest on, the text of the run file, and true pairs by name; None where there
+        is no such file.
     """
 
     name: str
@@ -50,37 +47,46 @@ class Findings:
     unlinked: Sequence[str]
     no_matches: Collection[str]
     record: RunRecord | None
-    grounds: ExplanationBasis | None
+    basis: ExplanationBasis | None
     config: str | None
     gold: Collection[Link] | None
 
     @property
     def found(self) -> NDArray[np.float64]:
-        """Confidence of the links that were found, not given."""
+        """Confidence of the links that were found, not given as seeds."""
         return self.confidence[~self.is_seed]
 
-    @property
+    @cached_property
+    def found_links(self) -> list[Link]:
+        """Links that were found, not given as seeds."""
+        return [self.links[at] for at in np.flatnonzero(~self.is_seed).tolist()]
+
+    @cached_property
     def undecided(self) -> list[str]:
-        """Source entities of which nothing is said."""
-        said = set(self.no_matches)
-        return [source for source in self.unlinked if source not in said]
+        """Source entities without a verdict."""
+        without_match = set(self.no_matches)
+        return [source for source in self.unlinked if source not in without_match]
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether confidence is a probability: other methods' confidence is good for ordering only."""
+        return self.method in EXPLAINED
 
     @property
     def graphs(self) -> tuple[GraphProfile, GraphProfile] | None:
         """Both graphs at a glance, from the record or counted anew."""
         if self.record is not None:
             return self.record.graphs
-        return None if self.grounds is None else (profile_of(self.grounds.source), profile_of(self.grounds.target))
+        return None if self.basis is None else (profile_of(self.basis.source), profile_of(self.basis.target))
 
-    @property
+    @cached_property
     def quality(self) -> LinkQuality | None:
         """The links that were found against gold."""
         if self.gold is None:
             return None
-        found = [link for link, seed in zip(self.links, self.is_seed.tolist(), strict=True) if not seed]
-        given = {source for (source, _), seed in zip(self.links, self.is_seed.tolist(), strict=True) if seed}
+        given = {self.links[at][0] for at in np.flatnonzero(self.is_seed).tolist()}
         true = {link for link in self.gold if link[0] not in given}
-        return link_quality(found, self.found, true, self.no_matches, self.undecided)
+        return link_quality(self.found_links, self.found, true, self.no_matches, self.undecided)
 
 
 def gather(path: Path, gold: Path | None = None, data: Path | None = None, folder: Path | None = None) -> Findings:
@@ -100,7 +106,7 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
     """
     file = links_file(path)
     (links, confidence), seeds = file.links, file.seeds
-    grounds = read_explanation_basis(path, folder) if companion_of(path).exists() else None
+    basis = read_explanation_basis(path, folder) if companion_of(path).exists() else None
     run_file = run_file_of(path)
     return Findings(
         path.name,
@@ -108,20 +114,20 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
         links,
         confidence,
         np.array([source in seeds for source, _ in links], dtype=bool),
-        *_unlinked(file, grounds),
+        *_unlinked(file, basis),
         read_record(path),
-        grounds,
+        basis,
         run_file.read_text(encoding="utf-8", errors="replace") if run_file.is_file() else None,
         None if gold is None else read_gold(gold, links, data),
     )
 
 
-def _unlinked(file: LinksFile, grounds: ExplanationBasis | None) -> tuple[list[str], list[str]]:
+def _unlinked(file: LinksFile, basis: ExplanationBasis | None) -> tuple[list[str], list[str]]:
     """Source entities in no link, and those of them without a match.
 
     By what the links rest on where that is kept: not every format of links has a row for who is undecided.
     """
-    if grounds is None:
+    if basis is None:
         return file.unlinked, file.no_matches
-    none, names = grounds.unlinked, grounds.source.entities
+    none, names = basis.unlinked, basis.source.entities
     return [names[row] for row in none.row.tolist()], [names[row] for row in none.row[none.is_no_match].tolist()]

@@ -1,0 +1,111 @@
+"""The section against gold: verdicts, calibration, and what is wrong, grouped by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from markupsafe import Markup
+
+from dualmatch.charts.markup import Child, name_of, percent
+from dualmatch.charts.svg import Line, lines
+from dualmatch.decode.verdicts import Verdict
+from dualmatch.evaluate import CAUSES, Calibration, cause_of
+from dualmatch.report.figures import Rows
+from dualmatch.report.findings import Findings, Link
+
+_ALONE: Final = "it has no true partner"
+_OTHER: Final = "another is its true partner"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Wrong links and true pairs that were not found, by cause; without causes where the graphs are not at hand."""
+
+    n_wrong: int
+    n_missed: int
+    wrong_by_cause: dict[str, list[Sequence[Child]]]
+    missed_by_cause: dict[str, int]
+
+
+def verdicts_by_gold(findings: Findings) -> Rows:
+    """Verdicts on source entities with and without a true partner; seeds are left aside."""
+    partnered = {source for source, _ in findings.gold or ()}
+    by_verdict = {
+        Verdict.LINKED: [source for source, _ in findings.found_links],
+        Verdict.UNDECIDED: findings.undecided,
+        Verdict.NO_MATCH: findings.no_matches,
+    }
+    rows = []
+    for verdict, sources in by_verdict.items():
+        having = sum(source in partnered for source in sources)
+        rows.append((verdict, len(sources), having, len(sources) - having))
+    return rows
+
+
+def unknown_pairs(findings: Findings) -> list[Link]:
+    """Gold pairs that no alignment of these graphs could hold: most likely slips in the file."""
+    if findings.basis is None:
+        return []
+    rows = findings.basis.source.entity_rows, findings.basis.target.entity_rows
+    return [pair for pair in findings.gold or () if pair[0] not in rows[0] or pair[1] not in rows[1]]
+
+
+def calibration_chart(calibration: Calibration) -> Markup:
+    """Confidence against the share of right links."""
+    return lines(
+        [
+            Line("as it should be", [(0.0, 0.0), (1.0, 1.0)], "ideal"),
+            Line("as it is", [(each.confidence, each.precision) for each in calibration.bins], "one", dots=True),
+        ],
+        "Calibration: share of right links against their confidence",
+        x_label="confidence",
+        x_range=(0.0, 1.0),
+        y_range=(0.0, 1.0),
+        percent=True,
+    )
+
+
+def calibration_rows(calibration: Calibration) -> Rows:
+    """The same in numbers."""
+    return [
+        (f"{each.low:.1f} to {each.high:.1f}", f"{each.pairs:,}", percent(each.confidence), percent(each.precision))
+        for each in calibration.bins
+    ]
+
+
+def errors_of(findings: Findings) -> Errors:
+    """Group what is wrong by what stands between an entity and its true partner."""
+    gold = findings.gold or ()
+    true, partner, given = set(gold), dict(gold), set(findings.links)
+    found = zip(findings.found_links, findings.found.tolist(), strict=True)
+    wrong = sorted((row for row in found if row[0] not in true), key=lambda row: (-row[1], row[0]))
+    missed = [pair for pair in gold if pair not in given]
+    causes = _causes(findings, sorted(true))
+    by_cause: dict[str, list[Sequence[Child]]] = {}
+    for (source, target), sure in wrong:
+        cause = causes.get((source, partner[source]), _OTHER) if source in partner else _ALONE
+        truth = name_of(partner[source]) if source in partner else "–"
+        by_cause.setdefault(cause, []).append((name_of(source), name_of(target), truth, f"{sure:.3f}"))
+    return Errors(
+        len(wrong),
+        len(missed),
+        dict(sorted(by_cause.items(), key=lambda item: -len(item[1]))),
+        {cause: sum(causes.get(pair) == cause for pair in missed) for cause in CAUSES} if causes else {},
+    )
+
+
+def _causes(findings: Findings, gold: Sequence[Link]) -> dict[Link, str]:
+    """What stands in the way of each true pair; nothing where the graphs are not at hand."""
+    if findings.basis is None:
+        return {}
+    graphs = findings.basis.source, findings.basis.target
+    rows = graphs[0].entity_rows, graphs[1].entity_rows
+    known = [pair for pair in gold if pair[0] in rows[0] and pair[1] in rows[1]]
+    true, found = (
+        np.array([(rows[0][s], rows[1][t]) for s, t in some], dtype=np.int64).reshape(-1, 2)
+        for some in (known, findings.links)
+    )
+    return {pair: CAUSES[at] for pair, at in zip(known, cause_of(*graphs, true, found).tolist(), strict=True)}
