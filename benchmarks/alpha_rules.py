@@ -10,9 +10,9 @@ import numpy as np
 from dualmatch import Config
 from dualmatch.channels.relational import relational_similarity
 from dualmatch.channels.temporal import temporal_similarity
-from dualmatch.decode.gm_decoder import decode
+from dualmatch.decode.assignment import mutual_best
+from dualmatch.decode.fusion import decode
 from dualmatch.decode.graph_matching import Distance, matching_problem
-from dualmatch.decode.pseudo_seeds import mutual_best
 from dualmatch.decode.similarity import hold
 from dualmatch.decode.sinkhorn import kernel_of, sinkhorn
 from dualmatch.simulate import SimulatedPair, World, simulate

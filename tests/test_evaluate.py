@@ -8,7 +8,7 @@ from dualmatch import Alignment, Config, TemporalGraph
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.evaluate import Verdicts, calibration, evaluate, link_quality, ranking
-from dualmatch.graph.pairs import NO_PARTNER
+from dualmatch.graph.arrays import NO_PARTNER
 
 NAMES = "abcdef"
 GRAPH = TemporalGraph.from_facts([(name, "r", name, "2000") for name in NAMES])

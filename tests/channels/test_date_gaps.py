@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dualmatch import TemporalGraph
-from dualmatch.channels.evidence import date_gaps
+from dualmatch.channels.evidence import dates
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors, sides_of, widest_gap
 from dualmatch.channels.evidence.dates import N_GAPS, DateGaps, gap_class, gaps_by_chance
 from dualmatch.channels.evidence.ties import Ties
@@ -73,7 +73,7 @@ def test_a_sample_shows_much_the_same_gaps(monkeypatch: pytest.MonkeyPatch) -> N
     ties = Ties.of(TemporalGraph.from_facts(facts))
     side, _ = sides_of(ties, ties, False)
     whole = gaps_by_chance(ties, side.begin)
-    monkeypatch.setattr(date_gaps, "_MOST_SAMPLED", 2000)
+    monkeypatch.setattr(dates, "_MOST_SAMPLED", 2000)
     part = gaps_by_chance(ties, side.begin)
     assert not np.array_equal(part, whole)
     assert part == pytest.approx(whole, abs=0.03)

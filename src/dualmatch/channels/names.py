@@ -46,24 +46,13 @@ _AT_ONCE: Final = 2**17
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels of one graph's entities, sorted by entity.
+    """The labels of one graph's entities, sorted by entity."""
 
-    Attributes
-    ----------
-    entity: (n,) int64
-    text: (n,) normalised
-    script: (n,) int64
-        Number of the script most of its letters belong to.
-    key: (n,) int64
-        Number of the text, the same in both graphs for equal texts.
-    letters, consonants: (n, n_grams) csr float32
-        Rows of length 1: trigrams of the text, and of its transliterated consonants.
-    """
-
-    entity: Ids
-    text: tuple[str, ...]
-    script: Ids
-    key: Ids
+    entity: Ids  # (n,)
+    text: tuple[str, ...]  # (n,) normalised
+    script: Ids  # (n,): number of the script most of its letters belong to
+    key: Ids  # (n,): number of the text, the same in both graphs for equal texts
+    # (n, n_grams) csr: rows of length 1: trigrams of the text, and of its transliterated consonants
     letters: sp.csr_matrix
     consonants: sp.csr_matrix
     n_entities: int
@@ -81,20 +70,11 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How well the labels of each candidate agree.
+    """How well the labels of each candidate agree."""
 
-    Attributes
-    ----------
-    scripts: (n,) int64
-        Number of the pair of scripts; `NOT_COMPARED` where one of the two has no label.
-    degree: (n,) int64
-    chance: (n,) float64
-        Of equal labels: how often a pair drawn at random has just this label in common.
-    """
-
-    scripts: Ids
-    degree: Ids
-    chance: Floats
+    scripts: Ids  # (n,): number of the pair of scripts; `NOT_COMPARED` where one of the two has no label
+    degree: Ids  # (n,)
+    chance: Floats  # (n,): of equal labels: how often a pair drawn at random has just this label in common
 
 
 class Names:

@@ -1,4 +1,4 @@
-"""Forbidding: pairs that must not come out, whatever speaks for them."""
+"""Forbidden pairs: they must not be linked, whatever the evidence."""
 
 from __future__ import annotations
 
@@ -17,15 +17,8 @@ _NOT_ALIKE = np.float32(-1.0)
 
 @dataclass(frozen=True, eq=False)
 class Forbidden:
-    """What may not be linked.
+    """Pairs that may not be linked: (n, 2) rows; a target of `NO_PARTNER` forbids the source every partner.
 
-    Parameters
-    ----------
-    pairs: (n, 2)
-        Source and target rows; a target of `NO_PARTNER` forbids the source every partner.
-
-    Examples
-    --------
     >>> rule = Forbidden(np.array([[0, 1], [2, NO_PARTNER]]))
     >>> rule.allows(np.array([[0, 0], [0, 1], [2, 2]])).tolist()
     [True, False, False]
@@ -41,17 +34,15 @@ class Forbidden:
         """Sources that have no partner."""
         return np.unique(self.pairs[self.pairs[:, 1] == NO_PARTNER, 0]).astype(np.int64)
 
-    @cached_property
-    def _codes(self) -> Ids:
-        return _codes(self.pairs[self.pairs[:, 1] != NO_PARTNER])
-
     def allows(self, pairs: NDArray[np.integer]) -> Flags:
-        """Which of some (n, 2) pairs may come out."""
-        allowed: Flags = ~(np.isin(pairs[:, 0], self.alone) | np.isin(_codes(pairs), self._codes))
+        """Which of some (n, 2) pairs may be linked."""
+        listed = self.pairs[self.pairs[:, 1] != NO_PARTNER]
+        given, barred = (each[:, 0].astype(np.int64) << 32 | each[:, 1].astype(np.int64) for each in (pairs, listed))
+        allowed: Flags = ~(np.isin(pairs[:, 0], self.alone) | np.isin(given, barred))
         return allowed
 
     def left_out_of(self, entries: sp.csr_matrix) -> sp.csr_matrix:
-        """Sparse candidates without those that are forbidden."""
+        """Sparse candidates without the forbidden ones."""
         if not len(self):
             return entries
         listed = entries.tocoo()
@@ -61,7 +52,7 @@ class Forbidden:
         return left
 
     def lowered(self, similarity: Similarity) -> Similarity:
-        """A similarity in which forbidden pairs are as unlike as can be."""
+        """A similarity with the forbidden pairs at −1."""
         return LoweredSimilarity(similarity, self) if len(self) else similarity
 
 
@@ -89,7 +80,3 @@ class LoweredSimilarity:
             columns = targets[begin[row] : end[row]]
             block[row, slice(None) if NO_PARTNER in columns else columns] = _NOT_ALIKE
         return block
-
-
-def _codes(pairs: NDArray[np.integer]) -> Ids:
-    return (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1].astype(np.int64)

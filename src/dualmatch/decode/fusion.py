@@ -1,7 +1,8 @@
-"""Fusing: evidence together with dense channels, weighed by the graph-matching distance D.
+"""Fusion of channels by the weights under which the graphs match best, that is with the smallest distance D.
 
-Evidence is sparse and settles most entities; the channels of the paper speak about any pair. They are asked about the
-entities that evidence leaves open only, so that fusing costs one pass over their rows and cannot unsettle the rest.
+`decode` is the paper's GM-Decoder (Algorithm 1, lines 10 to 17). `fuse` adds the paper's channels to evidence: evidence
+is sparse and settles most entities, so the dense channels only rank the entities that it leaves open. That costs one
+pass over their rows and cannot unsettle the rest.
 """
 
 from __future__ import annotations
@@ -20,9 +21,79 @@ from dualmatch.decode.sinkhorn import Kernel, Plan, kernel_of, sinkhorn, unbalan
 from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, SparsePlan, sparse_sinkhorn
 from dualmatch.graph.arrays import Dense, Flags, Ids, Rows
 
+Progress = Callable[[int, int], None]
 FUSED_WEIGHTS = (0.0, 0.1, 0.25, 0.5)
 """Weights tried for each channel beside evidence, which has weight 1."""
-_LISTED = 20
+_LISTED = 20  # candidates per open entity and channel
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """The fused plan, the weight it was made with, and D of every weight tried."""
+
+    plan: Plan
+    alpha: float | None
+    distances: Mapping[float, Distance]
+
+
+def decode(
+    temporal: Similarity | None,
+    relational: Similarity,
+    problem: MatchingProblem | None,
+    alphas: Sequence[float] = PAPER_ALPHAS,
+    *,
+    sharpness: float = 50.0,
+    iterations: int = 10,
+    memory_limit: int,
+    progress: Progress | None = None,
+    watch: Callable[[float, Plan], None] | None = None,
+) -> Decoded:
+    """P̂ = Sinkhorn(α·S^t + S^r) for the α with the smallest D; the smaller α of equals.
+
+    Parameters
+    ----------
+    temporal, relational:
+        S^t (None where the graphs have no times: then P̂ = Sinkhorn(S^r)) and S^r.
+    problem:
+        The matrices D compares, with k^r and k^t; not needed without S^t.
+    memory_limit:
+        Bytes the kernel may take; above that its blocks are computed again on every pass.
+    watch:
+        Called with each α tried and its plan, whose memory the next one reuses.
+    """
+    if temporal is None or problem is None:
+        plan = sinkhorn(kernel_of(relational, sharpness, memory_limit), iterations)
+        return Decoded(plan, None, {})
+    n_source, n_target = relational.shape
+    room = np.empty((n_source, n_target), np.float32) if 4 * n_source * n_target <= memory_limit else None
+
+    def kernel_for(alpha: float) -> Kernel:
+        fused = WeightedSimilarity(((1.0, relational), (alpha, temporal)))
+        return kernel_of(fused, sharpness, memory_limit, room)
+
+    distances: dict[float, Distance] = {}
+    plans: dict[float, Plan] = {}
+    for number, alpha in enumerate(sorted(alphas)):
+        if progress is not None:
+            progress(number, len(alphas))
+        plans[alpha] = plan = sinkhorn(kernel_for(alpha), iterations)
+        distances[alpha] = problem.distance(top_1(plan.best().column_of_row, n_target))
+        if watch is not None:
+            watch(alpha, plan)
+    if not distances:
+        raise ValueError("no weights to choose from")
+    # The kernels of all weights shared one room; the chosen one is computed once more, its u and v are kept.
+    alpha = min(distances, key=lambda each: distances[each].total)
+    return Decoded(Plan(kernel_for(alpha), plans[alpha].u, plans[alpha].v, iterations), alpha, distances)
+
+
+def decode_naively(temporal: Similarity | None, relational: Similarity, hops: int, memory_limit: int) -> Decoded:
+    """The paper's Naive Strategy: concatenated features Ĥ = [H^r ‖ H^t], P = Ĥ_s Ĥ_tᵀ, no Sinkhorn, no weight.
+
+    H^t has hops + 1 parts of unit length, so its product is (hops + 1)·S^t.
+    """
+    channels = ((1.0, relational),) if temporal is None else ((1.0, relational), (float(hops + 1), temporal))
+    return Decoded(unbalanced(kernel_of(WeightedSimilarity(channels), 1.0, memory_limit)), None, {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +114,7 @@ def fuse(
     sharpness: float,
     *,
     weights: Sequence[float] = FUSED_WEIGHTS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> FusedPlan:
     """P̂ = Sinkhorn(evidence + Σ w_c S_c) for the weights with the smallest D; of equals, the smaller ones.
 
@@ -52,8 +123,8 @@ def fuse(
     evidence: (n_source, n_target) csr
         Similarity of the evidence candidates.
     channels:
-        Name → similarity. The best open columns of each open row, by each channel, become candidates, too, and the best
-        open rows of each open column.
+        Name → similarity. The best open columns of each open row, by each channel, become candidates as well, and the
+        best open rows of each open column.
     problem:
         What D compares; None where there are no times: then all channels count, at the middle weight.
     """
@@ -67,10 +138,8 @@ def fuse(
         if progress is not None:
             progress(number, len(choices))
         plan = sparse_sinkhorn(listed.weighed(choice), sharpness, EVIDENCE_ITERATIONS)
-        if problem is None:
-            best = choice, plan
-            break
-        distances[choice] = problem.distance(top_1(plan.best().column_of_row, evidence.shape[1]))
+        if problem is not None:
+            distances[choice] = problem.distance(top_1(plan.best().column_of_row, evidence.shape[1]))
         if best is None or distances[choice].total < distances[best[0]].total:
             best = choice, plan
     if best is None:
@@ -80,7 +149,7 @@ def fuse(
 
 @dataclass(frozen=True, eq=False)
 class _Listed:
-    """Candidates with what each channel says of them; 0 where an entity is settled."""
+    """Candidates with their similarity in each channel; 0 where an entity is settled."""
 
     row: Ids
     column: Ids
@@ -93,7 +162,7 @@ class _Listed:
         for weight, channel in zip(weights, self.channels, strict=True):
             value += weight * channel
         matrix = sparse.csr_array((value, (self.row, self.column)), shape=self.shape)
-        matrix.eliminate_zeros()  # what only a channel of weight 0 has listed is no candidate
+        matrix.eliminate_zeros()  # listed only by a channel of weight 0: no candidate
         matrix.sort_indices()
         return matrix
 
@@ -144,84 +213,10 @@ def _among_best(part: Dense) -> Flags:
 
 
 def _column_floor(channel: Similarity, open_rows: Rows, open_columns: Rows) -> Dense:
-    """What an entry must reach to be among the best of its column, over the open rows."""
+    """The least value among the best of each column, over the open rows."""
     best = np.full((_LISTED, len(open_columns)), -np.inf, dtype=np.float32)
     for block in row_blocks((len(open_rows), channel.shape[1])):
         part = channel.rows(open_rows[block])[:, open_columns]
         best = np.partition(np.concatenate([best, part]), -_LISTED, axis=0)[-_LISTED:]
     floor: Dense = best.min(axis=0)
     return floor
-
-
-@dataclass(frozen=True, eq=False)
-class Decoded:
-    """The fused plan, the weight it was made with, and D of every weight tried."""
-
-    plan: Plan
-    alpha: float | None
-    distances: Mapping[float, Distance]
-
-
-def decode(
-    temporal: Similarity | None,
-    relational: Similarity,
-    problem: MatchingProblem | None,
-    alphas: Sequence[float] = PAPER_ALPHAS,
-    *,
-    sharpness: float = 50.0,
-    iterations: int = 10,
-    memory_limit: int,
-    progress: Callable[[int, int], None] | None = None,
-    watch: Callable[[float, Plan], None] | None = None,
-) -> Decoded:
-    """P̂ = Sinkhorn(α·S^t + S^r) for the α with the smallest D; the smaller α of equals.
-
-    Parameters
-    ----------
-    temporal, relational:
-        S^t (None where the graphs have no times: then P̂ = Sinkhorn(S^r)) and S^r.
-    problem:
-        The matrices D compares, with k^r and k^t; not needed without S^t.
-    memory_limit:
-        Bytes the kernel may take; above that its blocks are computed again on every pass.
-    watch:
-        Called with each α tried and its plan, which is gone when the next is tried.
-    """
-    if temporal is None or problem is None:
-        plan = sinkhorn(kernel_of(relational, sharpness, memory_limit), iterations)
-        return Decoded(plan, None, {})
-    n_source, n_target = relational.shape
-    room = np.empty((n_source, n_target), np.float32) if 4 * n_source * n_target <= memory_limit else None
-    distances: dict[float, Distance] = {}
-    best: tuple[float, Plan] | None = None
-    for number, alpha in enumerate(sorted(alphas)):
-        if progress is not None:
-            progress(number, len(alphas))
-        plan = sinkhorn(_fused(temporal, relational, alpha, sharpness, memory_limit, room), iterations)
-        distances[alpha] = problem.distance(top_1(plan.best().column_of_row, n_target))
-        if watch is not None:
-            watch(alpha, plan)
-        if best is None or distances[alpha].total < distances[best[0]].total:
-            best = alpha, plan
-    if best is None:
-        raise ValueError("no weights to choose from")
-    # The kernels of all weights shared one room; the chosen one is computed once more, its u and v are kept.
-    alpha, plan = best
-    kernel = _fused(temporal, relational, alpha, sharpness, memory_limit, room)
-    return Decoded(Plan(kernel, plan.u, plan.v, iterations), alpha, distances)
-
-
-def decode_naively(temporal: Similarity | None, relational: Similarity, hops: int, memory_limit: int) -> Decoded:
-    """The paper's Naive Strategy: concatenated features Ĥ = [H^r ‖ H^t], P = Ĥ_s Ĥ_tᵀ, no Sinkhorn, no weight.
-
-    H^t has hops + 1 parts of unit length, so its product is (hops + 1)·S^t.
-    """
-    channels = ((1.0, relational),) if temporal is None else ((1.0, relational), (float(hops + 1), temporal))
-    return Decoded(unbalanced(kernel_of(WeightedSimilarity(channels), 1.0, memory_limit)), None, {})
-
-
-def _fused(
-    temporal: Similarity, relational: Similarity, alpha: float, sharpness: float, memory_limit: int, room: Dense | None
-) -> Kernel:
-    similarity = WeightedSimilarity(((1.0, relational), (alpha, temporal)))
-    return kernel_of(similarity, sharpness, memory_limit, room)

@@ -1,4 +1,9 @@
-"""Weighted graph matching: how well an alignment matrix maps one graph onto the other (eq. gmd)."""
+"""Weighted graph matching: how well an alignment matrix maps one graph onto the other (eq. gmd).
+
+The weights k^r and k^t are Weisfeiler-Lehman subtree kernels: how alike the neighbourhoods of the two graphs are, hop
+after hop (Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011). Labels must mean the same on both
+sides, or the kernel measures nothing: seed pairs share a label, equal times share a label, all else starts equal.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy import sparse as sp
 
 from dualmatch.graph.arrays import Ids, Rows
 from dualmatch.graph.hashing import mixed
@@ -31,29 +35,19 @@ class Distance:
 
 @dataclass(frozen=True, eq=False)
 class MatchingProblem:
-    """The matrices D compares.
+    """The matrices D compares."""
 
-    Attributes
-    ----------
-    source, target: (n, n) csr
-        A (eq. rel_adj).
-    source_times, target_times: (n, columns) csr
-        A^t (eq. time_adj), before L2.
-    relational_weight, temporal_weight:
-        k^r, k^t.
-    """
-
-    source: sparse.csr_array
+    source: sparse.csr_array  # (n, n): A (eq. rel_adj)
     target: sparse.csr_array
-    source_times: sparse.csr_array
+    source_times: sparse.csr_array  # (n, columns): A^t (eq. time_adj), before L2
     target_times: sparse.csr_array
-    relational_weight: float = 1.0
-    temporal_weight: float = 1.0
+    relational_weight: float = 1.0  # k^r
+    temporal_weight: float = 1.0  # k^t
 
     def distance(self, plan: sparse.csr_array) -> Distance:
         """D of an alignment matrix P̂ (n_source, n_target), soft or 0/1."""
-        relational = _squared_norm(self.source @ plan - plan @ self.target)
-        temporal = _squared_norm(self.source_times - plan @ self.target_times)
+        differences = self.source @ plan - plan @ self.target, self.source_times - plan @ self.target_times
+        relational, temporal = (float(np.square(each.data, dtype=np.float64).sum()) for each in differences)
         return Distance(relational, temporal, self.relational_weight, self.temporal_weight)
 
 
@@ -64,12 +58,12 @@ def matching_problem(
     wl_iterations: int = 8,
     zero_counts: bool = False,
 ) -> MatchingProblem:
-    """The matrices of two graphs, with k^r and k^t from WL kernels whose labels mean something.
+    """Build the matrices of two graphs, with k^r and k^t from WL kernels.
 
     Parameters
     ----------
     pairs: (n, 2)
-        Seeds or pseudo-seeds: the two entities of a pair share a label in both kernels. Equal times share one, too.
+        Seeds or pseudo-seeds: the two entities of a pair share a label in both kernels, as equal times do.
     zero_counts:
         As in the temporal channel: D compares the encoder's own A^t.
     """
@@ -96,12 +90,8 @@ def top_1(column_of_row: Rows, n_target: int) -> sparse.csr_array:
     return sparse.csr_array((ones, column_of_row, np.arange(n_source + 1)), shape=(n_source, n_target))
 
 
-def _squared_norm(matrix: sparse.csr_array) -> float:
-    return float(np.square(matrix.data, dtype=np.float64).sum())
-
-
 def wl_kernel(
-    source: sp.csr_array, target: sp.csr_array, source_labels: Ids, target_labels: Ids, iterations: int = 8
+    source: sparse.csr_array, target: sparse.csr_array, source_labels: Ids, target_labels: Ids, iterations: int = 8
 ) -> float:
     """Normalised kernel k(G_s, G_t) / √(k(G_s, G_s) k(G_t, G_t)) in [0, 1].
 
@@ -110,18 +100,18 @@ def wl_kernel(
     source, target: (n, n) csr
         Adjacency; only where entries lie counts. Row i holds the neighbours of node i.
     source_labels, target_labels: (n,)
-        Ids before the first iteration, in one numbering for both graphs.
+        Labels before the first iteration, in one numbering for both graphs.
     iterations:
         Refinements h; labels of all h + 1 rounds count.
 
     Examples
     --------
-    >>> path = sp.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> path = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
     >>> wl_kernel(path, path, np.zeros(3, np.int64), np.zeros(3, np.int64))
     1.0
     """
     n_source = source.shape[0]
-    both = sp.block_diag([source, target], format="csr")
+    both = sparse.block_diag([source, target], format="csr")
     labels = _numbered(np.concatenate([source_labels, target_labels]).astype(np.int64))
     products = np.zeros(3)
     for round_ in range(iterations + 1):
@@ -141,17 +131,17 @@ def entity_labels(n_source: int, n_target: int, pairs: NDArray[np.integer]) -> t
     return source, target
 
 
-def entity_time_graph(times: sp.csr_array, labels: Ids) -> tuple[sp.csr_array, Ids]:
+def entity_time_graph(times: sparse.csr_array, labels: Ids) -> tuple[sparse.csr_array, Ids]:
     """The bipartite graph of an entity × time matrix: entity nodes keep their labels, each time is one of its own."""
-    graph = sp.block_array([[None, times], [times.T, None]], format="csr")
+    graph = sparse.block_array([[None, times], [times.T, None]], format="csr")
     return graph, np.concatenate([labels, -1 - np.arange(times.shape[1], dtype=np.int64)])
 
 
 def _refine(indptr: NDArray[np.integer], neighbour: NDArray[np.integer], labels: Ids) -> Ids:
     """A new label for each pair of (own label, multiset of the neighbours' labels).
 
-    A multiset is told by the sum of its members' hashes modulo 2^64: no sorting, no loop over nodes. Two different
-    multisets among n nodes meet with probability about n² / 2^65: one in 10^10 for 50,000 nodes.
+    Multisets are compared by the sum of their members' hashes modulo 2^64: no sorting, no loop over nodes. Two different
+    ones among n nodes meet with probability about n² / 2^65: one in 10^10 for 50,000 nodes.
     """
     hashes = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed(labels)[neighbour], dtype=np.uint64)])
     multiset = hashes[indptr[1:]] - hashes[indptr[:-1]]

@@ -1,4 +1,4 @@
-"""One-to-one matching: how likely each candidate pair is where no entity may stand in two.
+"""One-to-one matching: the posterior of each candidate pair where no entity may stand in two.
 
 Entities stand in at most one pair. A matching weighs as much as the product of its pairs' weights, and an entity
 without a pair weighs 1. The chance of a pair under that distribution (a monomer-dimer model) is found by belief
@@ -13,6 +13,7 @@ number for its row and one for its column, so that an entity whose partner is no
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -20,6 +21,8 @@ from typing import Final
 import numpy as np
 
 from dualmatch.graph.arrays import Floats, Ids
+
+logger = logging.getLogger(__name__)
 
 LARGEST_LOG_WEIGHT: Final = 200.0
 """Larger weights are lowered to this, their rivals by as much: exp must stay finite."""
@@ -71,11 +74,12 @@ class Groups:
         """Of each group; -inf where a group is empty."""
         found = np.full(self.size, -np.inf)
         if len(values):
-            found[self.filled] = np.maximum.reduceat(self._ordered(values), self.start)
+            ordered = values if self.order is None else values[self.order]
+            found[self.filled] = np.maximum.reduceat(ordered, self.start)
         return found
 
     def without_own(self, values: Floats) -> tuple[Floats, Floats]:
-        """For each value the sum of the others in its group, and the sums; nothing is lost beside a huge value."""
+        """Sum the others in each value's group, and each group; nothing is lost beside a huge value."""
         top = self.largest(values)
         is_top = values == top[self.number]
         # where several are largest, one of them counts as such and the rest as others
@@ -89,24 +93,13 @@ class Groups:
         others = np.where(is_top, rest[self.number], np.maximum(total[self.number] - values, 0.0))
         return others, total
 
-    def _ordered(self, values: Floats) -> Floats:
-        return values if self.order is None else values[self.order]
-
 
 @dataclass(frozen=True, eq=False)
 class Unmatched:
-    """Chances that an entity's partner is none of its candidates, for rows and for columns.
+    """Chances that an entity's partner is none of its candidates, for rows and for columns."""
 
-    Attributes
-    ----------
-    alone: two float64 arrays
-        Chance of each entity to have no partner.
-    elsewhere: two float64 arrays
-        Chance of each entity to have one that is no candidate of it.
-    """
-
-    alone: tuple[Floats, Floats]
-    elsewhere: tuple[Floats, Floats]
+    alone: tuple[Floats, Floats]  # chance of each entity to have no partner
+    elsewhere: tuple[Floats, Floats]  # chance of each entity to have one that is no candidate of it
 
     @classmethod
     def nobody(cls, shape: tuple[int, int]) -> Unmatched:
@@ -117,33 +110,19 @@ class Unmatched:
     @cached_property
     def unknown(self) -> tuple[Floats, Floats]:
         """Either of the two."""
-        return (
-            np.clip(self.alone[0] + self.elsewhere[0], 0.0, 1.0),
-            np.clip(self.alone[1] + self.elsewhere[1], 0.0, 1.0),
-        )
+        rows, columns = (np.clip(self.alone[at] + self.elsewhere[at], 0.0, 1.0) for at in (0, 1))
+        return rows, columns
 
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """What follows for each pair and each entity.
+    """Marginals of the model, for each pair and each entity."""
 
-    Attributes
-    ----------
-    log_odds: (n_candidates,) float64
-        Of each candidate being right.
-    alone, elsewhere: two float64 arrays each
-        As in `Unmatched`.
-    messages: (n_candidates,) float64, twice
-        To begin with next time.
-    converged: bool
-        Whether the messages had settled.
-    """
-
-    log_odds: Floats
-    alone: tuple[Floats, Floats]
+    log_odds: Floats  # (n_candidates,): of each candidate being right
+    alone: tuple[Floats, Floats]  # as in `Unmatched`
     elsewhere: tuple[Floats, Floats]
-    messages: tuple[Floats, Floats] = field(repr=False)
-    converged: bool
+    messages: tuple[Floats, Floats] = field(repr=False)  # (n_candidates,) each: to begin with next time
+    converged: bool  # whether the messages had settled
 
     @property
     def probability(self) -> Floats:
@@ -161,7 +140,7 @@ def match(
     messages: tuple[Floats, Floats] | None = None,
     iterations: int = 30,
 ) -> Marginals:
-    """Chances of all candidates.
+    """Compute the posterior of all candidates by belief propagation.
 
     Parameters
     ----------
@@ -216,6 +195,8 @@ def _matched(
         if moved < _STEADY:
             converged = True
             break
+    if not converged:
+        logger.debug("one-to-one matching: messages still move after %d iterations", iterations)
     beyond_row = _unlisted(elsewhere, unlisted, alone_column, row, column)
     beyond_column = _unlisted(elsewhere[::-1], unlisted, alone_row, column, row)
     log_odds = lowered + np.log(free_row) + np.log(free_column)
@@ -229,10 +210,7 @@ def _matched(
 
 
 def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: tuple[Floats, Floats]) -> Marginals:
-    """Chances of all candidates where columns may be taken twice: rows choose for themselves; parameters as in `match`.
-
-    A column is alone where no row chooses it.
-    """
+    """The same where columns may be taken twice: rows choose for themselves, and a column none chooses is alone."""
     by_row = candidates.groups[0]
     row, column = candidates.row, candidates.column
     lowered = log_weight - np.maximum(by_row.largest(log_weight)[row] - LARGEST_LOG_WEIGHT, 0.0)

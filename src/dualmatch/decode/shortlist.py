@@ -12,7 +12,6 @@ from dualmatch.graph.arrays import Flags, Floats, Ids
 
 LISTED = 5
 """Candidates kept for each row and each column."""
-# Equal probabilities come out of sums in different orders: they differ in their last bits only.
 _MANTISSA_BITS = 30
 
 
@@ -20,9 +19,10 @@ def shortlist(plan: sp.csr_array, row_rank: Ids, column_rank: Ids, n_best: int =
     """The best `n_best` entries of each row and of each column; of equals, those whose names come first."""
     by_row = ordered(plan, column_rank)
     by_column = ordered(sp.csr_array(plan.T), row_rank)
-    row = np.concatenate([by_row.row[by_row.place < n_best], by_column.column[by_column.place < n_best]])
-    column = np.concatenate([by_row.column[by_row.place < n_best], by_column.row[by_column.place < n_best]])
-    kept = sp.csr_array((np.ones(len(row), dtype=np.float64), (row, column)), shape=plan.shape)
+    left, right = by_row.place < n_best, by_column.place < n_best
+    row = np.concatenate([by_row.row[left], by_column.column[right]])
+    column = np.concatenate([by_row.column[left], by_column.row[right]])
+    kept = sp.csr_array((np.ones(len(row)), (row, column)), shape=plan.shape)
     kept.data[:] = 1.0
     listed = sp.csr_array(kept.multiply(plan))
     listed.sort_indices()
@@ -43,7 +43,9 @@ def ordered(entries: sp.csr_array, column_rank: Ids) -> Ordered:
     """Sort the entries of each row: by value, equal ones by the rank of their column."""
     counts = np.diff(entries.indptr)
     row = np.repeat(np.arange(entries.shape[0]), counts)
-    value = _coarse(entries.data.astype(np.float64))
+    # Equal probabilities come out of sums in different orders: they differ in their last bits only, which are dropped.
+    mantissa, exponent = np.frexp(entries.data.astype(np.float64))
+    value = np.ldexp(np.rint(np.ldexp(mantissa, _MANTISSA_BITS)), exponent - _MANTISSA_BITS)
     order = np.lexsort((column_rank[entries.indices], -value, row))
     place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
     return Ordered(row, entries.indices[order].astype(np.int64), value[order], place)
@@ -72,18 +74,10 @@ def best_candidates(listed: sp.csr_array, column_rank: Ids) -> BestCandidates:
 
 @dataclass(frozen=True, eq=False)
 class RunnersUp:
-    """The best candidates of each source that it did not get.
+    """The best candidates of each source that it did not get."""
 
-    Attributes
-    ----------
-    target: (n_source, k) int64
-        Best first; -1 where there are fewer.
-    probability: (n_source, k) float64
-        0 where there is none.
-    """
-
-    target: Ids
-    probability: Floats
+    target: Ids  # (n_source, k): best first; -1 where there are fewer
+    probability: Floats  # (n_source, k): 0 where there is none
 
 
 def runners_up(listed: sp.csr_array, column_rank: Ids, pairs: NDArray[np.integer], n_best: int = 3) -> RunnersUp:
@@ -101,10 +95,3 @@ def runners_up(listed: sp.csr_array, column_rank: Ids, pairs: NDArray[np.integer
     target[entries.row[kept], place[kept]] = entries.column[kept]
     probability[entries.row[kept], place[kept]] = entries.value[kept].clip(0.0, 1.0)
     return RunnersUp(target, probability)
-
-
-def _coarse(values: Floats) -> Floats:
-    """Values without their last bits."""
-    mantissa, exponent = np.frexp(values)
-    coarse: Floats = np.ldexp(np.rint(np.ldexp(mantissa, _MANTISSA_BITS)), exponent - _MANTISSA_BITS)
-    return coarse

@@ -1,6 +1,6 @@
-"""What a channel gives: how alike each source entity is to each target entity, a block of rows at a time.
+"""Similarity: how alike each source entity is to each target entity, a block of rows at a time.
 
-Nothing here holds |E_s| × |E_t| numbers unless told that they fit (`hold`).
+Nothing here holds |E_s| × |E_t| numbers unless they fit (`hold`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SPARSE_COST: Final = 300
 
 
 class Similarity(Protocol):
-    """A matrix of similarities that is asked for by rows."""
+    """A matrix of similarities, computed by rows."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -44,18 +44,12 @@ def row_blocks(shape: tuple[int, int], size: int = BLOCK_BYTES) -> Iterator[slic
 
 @dataclass(frozen=True, eq=False)
 class FactorSimilarity:
-    """S = X_s X_tᵀ, with columns common on both sides held dense (BLAS) and the rest sparse.
+    """S = X_s X_tᵀ, with columns common on both sides held dense (BLAS) and the rest sparse."""
 
-    Attributes
-    ----------
-    dense_source, dense_target: (n, k) float32
-    sparse_source: (n_source, m) csr, sparse_target_t: (m, n_target) csr, or None where there is nothing sparse
-    """
-
-    dense_source: Dense
-    dense_target: Dense
-    sparse_source: sparse.csr_array | None = None
-    sparse_target_t: sparse.csr_array | None = None
+    dense_source: Dense  # (n_source, k)
+    dense_target: Dense  # (n_target, k)
+    sparse_source: sparse.csr_array | None = None  # (n_source, m), or None where there is nothing sparse
+    sparse_target_t: sparse.csr_array | None = None  # (m, n_target)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -88,7 +82,9 @@ def factor_similarity(
         room -= len(costly)
         cheap = np.setdiff1d(np.flatnonzero(work), costly)
         for side, part in enumerate((part_source, part_target)):
-            dense[side].append(_as_dense(part[:, costly]) * scale)
+            columns = part[:, costly]
+            columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
+            dense[side].append(columns.astype(np.float32) * scale)
             rest[side].append(sparse.csr_array(part[:, cheap], dtype=np.float32) * scale)
     sparse_source, sparse_target = (sparse.hstack(parts, format="csr") for parts in rest)
     has_rest = sparse_source.nnz > 0 and sparse_target.nnz > 0
@@ -127,7 +123,7 @@ def hold(similarity: Similarity, memory_limit: int) -> Similarity:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSimilarity:
-    """Σ w_c S_c over channels, computed as rows are asked for."""
+    """Σ w_c S_c over channels, computed row by row."""
 
     channels: tuple[tuple[float, Similarity], ...]
 
@@ -163,13 +159,6 @@ class RestrictedSimilarity:
 
 
 def _column_counts(part: Dense | sparse.csr_array) -> Floats:
-    counts: Floats
     if isinstance(part, np.ndarray):
-        counts = np.count_nonzero(part, axis=0).astype(np.float64)
-    else:
-        counts = np.bincount(part.indices, minlength=part.shape[1]).astype(np.float64)
-    return counts
-
-
-def _as_dense(part: Dense | sparse.csr_array) -> Dense:
-    return part.astype(np.float32) if isinstance(part, np.ndarray) else part.toarray().astype(np.float32)
+        return np.asarray(np.count_nonzero(part, axis=0), dtype=np.float64)
+    return np.bincount(part.indices, minlength=part.shape[1]).astype(np.float64)

@@ -1,11 +1,14 @@
 """Sinkhorn: turn similarities into an (almost) doubly stochastic plan, P̂ = diag(u) · exp(c·S) · diag(v).
 
 Rows, then columns, are divided by their sums, `iterations` times. On dense matrices this runs over blocks of rows;
-one pass over the kernel does both halves of an iteration. Rectangular matrices are normal input.
+one pass over the kernel does both halves of an iteration. Rectangular matrices are normal input. The number of
+iterations is fixed, as in the paper; a plan that still moves is logged. Reference: Cuturi, *Sinkhorn distances:
+lightspeed computation of optimal transport*, NeurIPS 2013.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -16,7 +19,10 @@ from numpy.typing import NDArray
 from dualmatch.decode.similarity import RestrictedSimilarity, Similarity, block_bytes, row_blocks
 from dualmatch.graph.arrays import Dense, Floats, Rows
 
+logger = logging.getLogger(__name__)
+
 EPSILON: Final = 1e-6
+_STEADY: Final = 1e-3  # of a log scale: below this, an iteration changes nothing
 # Small enough for both products with a block to find it in the processor's cache.
 _PASS_BYTES: Final = 4 * 2**20
 _TINY: Final = float(np.finfo(np.float32).tiny)
@@ -29,7 +35,7 @@ class Kernel:
     """K = exp(c·(S − shift)), each row shifted by its largest similarity so that nothing overflows.
 
     The row factor exp(c·shift) lost this way goes into u. All of K is kept if it fits, otherwise rows are computed
-    again each time they are asked for.
+    each time they are needed.
     """
 
     similarity: Similarity
@@ -133,10 +139,7 @@ class Plan:
     def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
         """Rank of each pair's target in its row of P̂, and of its source in its column; ties get their average rank.
 
-        Parameters
-        ----------
-        pairs: (n, 2)
-            Source and target rows; no entity twice.
+        `pairs` holds no entity twice.
         """
         n_source, n_target = self.shape
         partner = np.full(n_source, -1, np.intp)
@@ -147,7 +150,9 @@ class Plan:
             asked = np.flatnonzero(partner[block] >= 0)
             value = values[asked, partner[block][asked]]
             at_pair[partner[block][asked]] = value
-            row_rank[block.start + asked] = _average_rank(values[asked], value[:, None], axis=1)
+            rows = values[asked]
+            better, equal = (rows > value[:, None]).sum(axis=1), (rows == value[:, None]).sum(axis=1)
+            row_rank[block.start + asked] = 1 + better + (equal - 1) / 2
         better, equal = np.zeros(n_target), np.zeros(n_target)
         for _, values in self.blocks():
             better += (values > at_pair).sum(axis=0)
@@ -165,13 +170,6 @@ class Best:
     row_of_column: Rows
     value_of_column: Dense
     similarity_of_row: Dense
-
-
-def _average_rank(values: Dense, own: Dense, axis: int) -> Floats:
-    better = (values > own).sum(axis=axis, dtype=np.float64)
-    equal = (values == own).sum(axis=axis, dtype=np.float64)
-    rank: Floats = 1 + better + (equal - 1) / 2
-    return rank
 
 
 def unbalanced(kernel: Kernel) -> Plan:
@@ -197,8 +195,13 @@ def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilo
     if first == "columns":
         # Undo the row shift first: here it is columns of exp(c·S) itself that are summed.
         u = unbalanced(kernel).u
-        v = 1.0 / np.maximum(_column_sums(kernel, u), _TINY)
+        columns = np.zeros(n_target)
+        for block, values in kernel.blocks():
+            columns += u[block].astype(np.float32) @ values
+        v = 1.0 / np.maximum(columns, _TINY)
+    before = u
     for iteration in range(iterations):
+        before = u.copy()
         exact = first == "rows" and iteration == 0
         columns = np.zeros(n_target)
         for block, values in kernel.blocks():
@@ -207,22 +210,22 @@ def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilo
             columns += u[block].astype(np.float32) @ values
         if first == "rows" or iteration + 1 < iterations:
             v = _rescaled(v, columns, epsilon)
-        u, v = _gauged(u, v)
+        # The same plan with v around 1: on unbalanced sizes u and v drift apart by n_t/n_s with every iteration.
+        positive = v[v > 0]
+        gauge = float(np.exp(np.log(positive).mean())) if len(positive) else 1.0
+        u, v = u * gauge, v / gauge
+    log_convergence(before, u, iterations)
     return Plan(kernel, u, v, iterations)
 
 
-def _gauged(u: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """The same plan with v around 1: on unbalanced sizes u and v drift apart by n_t/n_s with every iteration."""
-    positive = v[v > 0]
-    gauge = float(np.exp(np.log(positive).mean())) if len(positive) else 1.0
-    return u * gauge, v / gauge
-
-
-def _column_sums(kernel: Kernel, u: Floats) -> Floats:
-    columns = np.zeros(kernel.shape[1])
-    for block, values in kernel.blocks():
-        columns += u[block].astype(np.float32) @ values
-    return columns
+def log_convergence(before: Floats, after: Floats, iterations: int) -> None:
+    """Log where the last iteration still moved the row scales against each other."""
+    kept = (before > 0) & (after > 0)
+    moved = float(np.ptp(np.log(after[kept] / before[kept]))) if kept.any() else 0.0
+    if moved > _STEADY:
+        logger.debug(
+            "Sinkhorn has not converged: iteration %d moved row scales by a factor of e^%.2g", iterations, moved
+        )
 
 
 def _rescaled(scale: Floats, sums: NDArray[np.floating], epsilon: float) -> Floats:

@@ -18,7 +18,7 @@ NO_MATCH_FROM: Final = 0.75
 
 
 class Verdict(StrEnum):
-    """What is said of a source entity."""
+    """The outcome for a source entity."""
 
     LINKED = "linked"
     UNDECIDED = "undecided"
@@ -54,25 +54,13 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Unlinked:
-    """The source rows in no link.
-
-    Attributes
-    ----------
-    row: (n,) int64
-    reason: (n,) int8, see `Reason`
-    best: (n,) int64
-        The best candidate; -1 where there is none.
-    probability: (n,) float64
-        How likely the best candidate is.
-    confidence: (n,) float64
-        The chance that there is no partner, for verdict "no match"; nan for "undecided".
-    """
+    """The source rows in no link."""
 
     row: Ids
-    reason: NDArray[np.int8]
-    best: Ids
-    probability: Floats
-    confidence: Floats
+    reason: NDArray[np.int8]  # see `Reason`
+    best: Ids  # the best candidate; -1 where there is none
+    probability: Floats  # of the best candidate
+    confidence: Floats  # of having no partner, for verdict "no match"; nan for "undecided"
 
     @property
     def is_no_match(self) -> Flags:
@@ -98,22 +86,22 @@ def unlinked(
     enough: float = 1.0,
     alone: NDArray[np.integer] | None = None,
 ) -> Unlinked:
-    """Say of every row that stands in no pair why.
+    """Give the reason why each row outside `pairs` is in none.
 
     Parameters
     ----------
     candidates:
         The best of every row.
     in_a_fact: (n_rows,) bool
-        Whether anything is known of the row's entity.
+        Whether the row's entity is in any fact.
     no_partner: (n_rows,) float64
-        Chance that a row has no partner, nan where nothing is known of it; None where nothing is known of any.
+        Posterior of having no partner, nan where it is unknown; None where it is unknown for all rows.
     many_to_one:
         Whether a column may be taken several times, so that none is ever gone.
     enough:
-        The probability above which a pair is given unless a higher one is asked for.
+        The probability above which a pair is linked unless a higher one is asked for.
     alone:
-        Rows that were told to have no partner.
+        Rows that were given as having no partner.
     """
     row = np.setdiff1d(np.arange(len(in_a_fact)), pairs[:, 0])
     taken = np.zeros(n_columns + 1, dtype=bool)  # one more: -1 is no candidate, and not taken
@@ -126,26 +114,15 @@ def unlinked(
     chance = np.minimum(chance, 1.0 - np.where(taken[best], 0.0, probability))
     with np.errstate(invalid="ignore"):
         is_no_match = in_a_fact[row] & (chance >= NO_MATCH_FROM)
-    reason = np.select(
-        [
-            told,
-            ~in_a_fact[row],
-            is_no_match,
-            best < 0,
-            candidates.tied[row],
-            taken[best],
-            probability > enough,
-        ],
-        [
-            Reason.TOLD,
-            Reason.NO_FACTS,
-            Reason.NO_PARTNER,
-            Reason.NOTHING_SHARED,
-            Reason.TIED,
-            Reason.TAKEN,
-            Reason.BELOW_ASKED,
-        ],
-        Reason.TOO_LITTLE,
-    ).astype(np.int8)
+    reasons = {  # the first that holds counts
+        Reason.TOLD: told,
+        Reason.NO_FACTS: ~in_a_fact[row],
+        Reason.NO_PARTNER: is_no_match,
+        Reason.NOTHING_SHARED: best < 0,
+        Reason.TIED: candidates.tied[row],
+        Reason.TAKEN: taken[best],
+        Reason.BELOW_ASKED: probability > enough,
+    }
+    reason = np.select([*reasons.values()], [*reasons], Reason.TOO_LITTLE).astype(np.int8)
     confidence = np.where(told, 1.0, np.where(is_no_match, chance, np.nan))
     return Unlinked(row, reason, best, probability, confidence)

@@ -17,11 +17,12 @@ from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import ranks_of
-from dualmatch.methods.alignment import MORE_LIKELY_THAN_NOT, Alignment
+from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.evidence import MORE_LIKELY_THAN_NOT
 from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.pair_evidence import PairEvidence, pair_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.rounds import learnt
 from dualmatch.methods.evidence.state import RoundState
 
 

@@ -1,4 +1,4 @@
-"""Growing: a graph and the facts that arrived since, as one graph."""
+"""Growth: a graph and the facts that arrived since, as one graph."""
 
 from __future__ import annotations
 
@@ -13,30 +13,17 @@ from dualmatch.graph.model import TemporalGraph
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """A graph with more facts.
+    """A graph with more facts."""
 
-    Attributes
-    ----------
-    graph:
-        All facts; entities and relations in the order of their names, as files are read.
-    row_of: (n_entities of the graph before,) int64
-        Where each entity stands now.
-    n_known:
-        How many of the new facts say what was known before or what another of them says; they are not taken twice.
-    touched: (n_entities,) bool
-        Entities of which a fact is new.
-    """
-
-    graph: TemporalGraph
-    row_of: Ids
-    n_known: int
-    touched: Flags
+    graph: TemporalGraph  # all facts; entities and relations in the order of their names, as files are read
+    row_of: Ids  # (n_entities of the graph before,): the row of each entity now
+    n_known: int  # new facts that repeat an old one or each other; they are not taken twice
+    touched: Flags  # (n_entities,): entities with a new fact
 
     @property
     def is_as_before(self) -> bool:
         """Whether no fact is new, and no row has moved."""
-        same_rows = np.array_equal(self.row_of, np.arange(self.graph.n_entities))
-        return same_rows and not bool(self.touched.any())
+        return np.array_equal(self.row_of, np.arange(self.graph.n_entities)) and not bool(self.touched.any())
 
     @property
     def is_new(self) -> Flags:
@@ -47,7 +34,7 @@ class Grown:
 
 
 def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
-    """A graph and more facts, entities and relations known by their names.
+    """Add facts to a graph; entities and relations are known by their names.
 
     Examples
     --------
@@ -62,18 +49,18 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
             f"{more.name}: its times are {'bare ids' if more.opaque_times else 'dates'} and those of the run are not; "
             "align again, with all facts in one kind of time"
         )
-    entities, relations = (sorted({*of_old, *of_new}) for of_old, of_new in _names(graph, more))
-    old, new = (_renumbered(each, entities, relations) for each in (graph, more))
-    facts = np.concatenate([old.facts, new.facts])
+    entities, relations = sorted({*graph.entities, *more.entities}), sorted({*graph.relations, *more.relations})
+    (old, row_of), (new, _) = (_renumbered(each, entities, relations) for each in (graph, more))
+    facts = np.concatenate([old, new])
     order = np.lexsort(facts.T[::-1])
     repeats = np.zeros(len(facts), dtype=bool)
     repeats[order[1:]] = (facts[order[1:]] == facts[order[:-1]]).all(axis=1)
-    # Sorting is stable: of equal facts the old ones come first. What the old graph says twice it may go on saying.
+    # Sorting is stable: of equal facts the old ones come first. Repeats within the old graph stay.
     known = repeats & (np.arange(len(facts)) >= graph.n_facts)
     arrived = facts[graph.n_facts :][~known[graph.n_facts :]]
     touched = np.zeros(len(entities), dtype=bool)
     touched[arrived[:, [0, 2]].ravel()] = True
-    head, relation, tail, begin, end = np.concatenate([old.facts, arrived]).astype(np.int32).T
+    head, relation, tail, begin, end = np.concatenate([old, arrived]).astype(np.int32).T
     whole = TemporalGraph(
         head,
         relation,
@@ -85,22 +72,13 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
         name=graph.name,
         opaque_times=graph.opaque_times if graph.has_times or not more.has_times else more.opaque_times,
     )
-    return Grown(whole, old.row_of, int(known.sum()), touched)
+    return Grown(whole, row_of, int(known.sum()), touched)
 
 
-@dataclass(frozen=True, eq=False)
-class _Renumbered:
-    facts: Ids  # (n, 5): head, relation, tail, begin, end
-    row_of: Ids
-
-
-def _names(graph: TemporalGraph, more: TemporalGraph) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    return (graph.entities, more.entities), (graph.relations, more.relations)
-
-
-def _renumbered(graph: TemporalGraph, entities: list[str], relations: list[str]) -> _Renumbered:
+def _renumbered(graph: TemporalGraph, entities: list[str], relations: list[str]) -> tuple[Ids, Ids]:
+    """Facts in a new numbering, (n, 5): head, relation, tail, begin, end; and the new row of each entity."""
     entity_row, relation_row = ({name: row for row, name in enumerate(names)} for names in (entities, relations))
     row_of = np.array([entity_row[name] for name in graph.entities], dtype=np.int64)
     relation_of = np.array([relation_row[name] for name in graph.relations], dtype=np.int64)
     columns = row_of[graph.head], relation_of[graph.relation], row_of[graph.tail], graph.begin, graph.end
-    return _Renumbered(np.stack(columns, axis=1).astype(np.int64), row_of)
+    return np.stack(columns, axis=1).astype(np.int64), row_of

@@ -1,23 +1,21 @@
-"""Hashes that are the same on every machine: for telling sets apart by sums, and for draws without a generator."""
+"""Hashes that are the same on every machine, to compare sets by sums and to draw without a generator."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.graph.arrays import Ids
 
-_SPARSE: Final = 3  # a table has about so many doublings more than it holds numbers
-_SMALLEST: Final = 10
-_LARGEST: Final = 26
+# Bits of a Bloom filter: about 8 places for each number it holds, within bounds.
+_SPARSE, _SMALLEST, _LARGEST = 3, 10, 26
 
 
 def mixed(values: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """Splitmix64: consecutive numbers to numbers that look random.
+    """Turn consecutive numbers into numbers that look random (splitmix64; Steele, Lea and Flood, 2014).
 
     >>> int(mixed(np.array([0]))[0])
     16294208416658607535
@@ -29,7 +27,7 @@ def mixed(values: NDArray[np.integer]) -> NDArray[np.uint64]:
 
 
 def may_be_in(known: Ids, wanted: Ids) -> Ids:
-    """Places in `wanted` of all numbers that are in `known`, and of a few that are not.
+    """Find the places in `wanted` of all numbers that are in `known`, and of a few that are not.
 
     A Bloom filter with one hash: where few numbers are known, it is several times as fast as a search for all.
 
@@ -50,7 +48,7 @@ def _hashed(values: Ids, bits: int) -> Ids:
 
 
 def text_hashes(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """A number for each text that depends on the text alone.
+    """Hash each text to a number that depends on the text alone.
 
     >>> a, b, c = text_hashes(["Ada", "Charles", "Ada"])
     >>> bool(a == c), bool(a == b)

@@ -1,4 +1,4 @@
-"""What a file says of entities in plain text: labels and other literals, kept beside the graph."""
+"""Labels and other literals of entities, kept beside the graph."""
 
 from __future__ import annotations
 
@@ -14,28 +14,21 @@ from dualmatch.graph.arrays import Ints
 from dualmatch.graph.model import TemporalGraph
 
 LABEL: Final = "label"
-"""The attribute that labels have, whatever a format calls them."""
+"""The attribute of labels, whatever a format calls them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Literals:
-    """Rows (entity, attribute, value), sorted.
+    """Rows (entity, attribute, value), sorted."""
 
-    Attributes
-    ----------
-    entity: (n,) int32
-        Rows of the graph's entities.
-    attribute, value: (n,) text
-        Labels have the attribute `LABEL`.
-    """
-
-    entity: Ints
+    entity: Ints  # (n,): rows of the graph's entities
+    # (n,) text: labels have the attribute `LABEL`
     attribute: tuple[str, ...]
     value: tuple[str, ...]
 
     @classmethod
     def of(cls, table: pl.DataFrame, graph: TemporalGraph) -> Self:
-        """From columns ``entity`` (a name), ``attribute`` and ``value``; what is no entity of the graph is left out."""
+        """From columns ``entity`` (a name), ``attribute`` and ``value``; names that are no entity are left out."""
         rows = pl.DataFrame({"entity": pl.Series(graph.entities, dtype=pl.String)}).with_row_index("row")
         found = (
             table.join(rows, on="entity").select("row", "attribute", "value").unique().sort("row", "attribute", "value")
@@ -70,4 +63,4 @@ class Literals:
 
 
 LiteralPair = tuple[Literals, Literals]
-"""What is said of the entities of the source and of the target."""
+"""Literals of the source and of the target."""

@@ -20,14 +20,9 @@ NO_INTERVAL = -1
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Distinct (begin, end) of two graphs, half-known ones included; facts with neither end known have none.
+    """Distinct (begin, end) of two graphs, half-known ones included; facts with neither end known have none."""
 
-    Attributes
-    ----------
-    source, target: (n_facts,) int64
-        Interval number of each fact, `NO_INTERVAL` for facts without time.
-    """
-
+    # (n_facts,): interval of each fact, `NO_INTERVAL` for facts without time
     source: Ids
     target: Ids
     count: int
@@ -35,30 +30,18 @@ class Intervals:
 
 def shared_intervals(source: TemporalGraph, target: TemporalGraph) -> Intervals:
     """Number the distinct intervals of both graphs together."""
-    keys = [_interval_keys(graph) for graph in (source, target)]
-    dated = [key != _interval_key(UNKNOWN, UNKNOWN) for key in keys]
-    distinct = np.unique(np.concatenate([key[known] for key, known in zip(keys, dated, strict=True)]))
-    numbers = [
-        np.where(known, np.searchsorted(distinct, key), NO_INTERVAL) for key, known in zip(keys, dated, strict=True)
-    ]
-    return Intervals(numbers[0], numbers[1], len(distinct))
-
-
-def _interval_keys(graph: TemporalGraph) -> Ids:
-    return (graph.begin.astype(np.int64) << 32) + (graph.end.astype(np.int64) - UNKNOWN)
-
-
-def _interval_key(begin: int, end: int) -> int:
-    return (begin << 32) + (end - UNKNOWN)
+    keys = [(each.begin.astype(np.int64) << 32) + (each.end.astype(np.int64) - UNKNOWN) for each in (source, target)]
+    undated = UNKNOWN << 32
+    distinct = np.unique(np.concatenate([key[key != undated] for key in keys]))
+    of_source, of_target = (np.where(key != undated, np.searchsorted(distinct, key), NO_INTERVAL) for key in keys)
+    return Intervals(of_source, of_target, len(distinct))
 
 
 def time_counts(graph: TemporalGraph, interval: Ids, n_intervals: int, tails: bool = True) -> sparse.csr_array:
-    """|Q_et|: how many facts of entity e carry interval t; a repeated fact counts again.
+    """Count |Q_et|, the facts of entity e that carry interval t; a repeated fact counts again.
 
     Parameters
     ----------
-    interval: (n_facts,) int64
-        From `shared_intervals`.
     tails:
         Also count the facts in which the entity is tail, in columns of their own.
 
@@ -92,18 +75,17 @@ def time_adjacency(counts: sparse.csr_array, zero_counts: bool = False) -> spars
         weights = np.exp(dense - dense.max(axis=1, keepdims=True))
         return sparse.csr_array((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
     row = _row_numbers(counts)
-    # exp of a count overflows at 89: the largest of the row is taken out first, which the softmax does not notice.
+    # exp of a count overflows at 89. The largest of each row is subtracted first, which leaves the softmax the same.
     largest = np.zeros(counts.shape[0], dtype=np.float32)
     np.maximum.at(largest, row, counts.data)
     weights = np.exp((counts.data - largest[row]).astype(np.float64))
     total = np.bincount(row, weights, minlength=counts.shape[0])
-    return sparse.csr_array(
-        ((weights / total[row]).astype(np.float32), counts.indices, counts.indptr), shape=counts.shape
-    )
+    shares = (weights / total[row]).astype(np.float32)
+    return sparse.csr_array((shares, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def relation_weights(graphs: tuple[TemporalGraph, ...], inverses: bool = True) -> tuple[list[Floats], int]:
-    """ln(N / N_r) of each relation of each graph, and N: distinct (h, r, t) of all graphs (twice, with inverses)."""
+    """ln(N / N_r) of each relation of each graph, and N: distinct (h, r, t) of all graphs, doubled with inverses."""
     counts = [np.bincount(distinct_triples(graph)[:, 1], minlength=graph.n_relations) for graph in graphs]
     total = int(sum(count.sum() for count in counts)) * (2 if inverses else 1)
     return [np.log(total / np.maximum(count, 1)) for count in counts], total
@@ -112,14 +94,13 @@ def relation_weights(graphs: tuple[TemporalGraph, ...], inverses: bool = True) -
 def distinct_triples(graph: TemporalGraph) -> Ids:
     """(n, 3) int64: head, relation, tail, each combination once, sorted."""
     key = (graph.head.astype(np.int64) * graph.n_relations + graph.relation) * graph.n_entities + graph.tail
-    key = np.unique(key)
-    rest, tail = np.divmod(key, graph.n_entities)
+    rest, tail = np.divmod(np.unique(key), graph.n_entities)
     head, relation = np.divmod(rest, graph.n_relations)
     return np.stack([head, relation, tail], axis=1)
 
 
 def propagation_matrices(source: TemporalGraph, target: TemporalGraph) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """What carries temporal features to neighbours: ln(N/N_r) summed over the relations between i and j.
+    """Matrices that carry temporal features to neighbours: ln(N/N_r) summed over the relations between i and j.
 
     Relations count both ways (an inverse relation is a relation of its own), over the distinct triples of both
     graphs; the diagonal is ln(N / (|E_s| + |E_t|)), clipped at 0. Rows are not normalised: the encoder does that
@@ -127,19 +108,21 @@ def propagation_matrices(source: TemporalGraph, target: TemporalGraph) -> tuple[
     """
     weights, total = relation_weights((source, target))
     loop = max(0.0, float(np.log(total / (source.n_entities + target.n_entities))))
-    matrices = []
-    for graph, weight in zip((source, target), weights, strict=True):
-        edges = _weighted_edges(graph, weight, inverses=True)
-        matrices.append(
-            sparse.csr_array(edges + sparse.diags_array(np.full(graph.n_entities, loop, np.float32)), dtype=np.float32)
+    of_source, of_target = (
+        sparse.csr_array(
+            _weighted_edges(graph, weight, inverses=True)
+            + sparse.diags_array(np.full(graph.n_entities, loop, np.float32)),
+            dtype=np.float32,
         )
-    return matrices[0], matrices[1]
+        for graph, weight in zip((source, target), weights, strict=True)
+    )
+    return of_source, of_target
 
 
 def relational_adjacency(graph: TemporalGraph, inverses: bool = True) -> sparse.csr_array:
     """A (eq. rel_adj): ln(|Q|/|Q_r|) summed over the relations from i to j, rows divided by their sums; no loops."""
     (weight,), _ = relation_weights((graph,), inverses)
-    if not weight.any():  # a single relation tells nothing apart: ln 1 = 0 everywhere, so count it as 1
+    if not weight.any():  # a single relation: ln 1 = 0 everywhere, so count it as 1
         weight = np.ones_like(weight)
     edges = _weighted_edges(graph, weight, inverses)
     edges.setdiag(0.0)
@@ -158,14 +141,9 @@ def l2_rows(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def _weighted_edges(graph: TemporalGraph, weight: Floats, inverses: bool) -> sparse.csr_array:
-    triples = distinct_triples(graph)
-    head, relation, tail = triples.T
+    head, relation, tail = distinct_triples(graph).T
     if inverses:
-        head, relation, tail = (
-            np.concatenate([head, tail]),
-            np.concatenate([relation, relation]),
-            np.concatenate([tail, head]),
-        )
+        head, relation, tail = np.append(head, tail), np.tile(relation, 2), np.append(tail, head)
     shape = (graph.n_entities, graph.n_entities)
     edges = sparse.coo_array((weight[relation], (head, tail)), shape=shape).tocsr()
     edges.sum_duplicates()

@@ -1,4 +1,4 @@
-"""What a temporal knowledge graph is: columns of facts, and names at the edge."""
+"""The temporal knowledge graph: columns of facts, and names at the edge."""
 
 from __future__ import annotations
 
@@ -78,11 +78,8 @@ class TemporalGraph:
             object.__setattr__(self, column, values)
         if len({len(getattr(self, f.name)) for f in fields(self)[:5]}) != 1:
             raise InputError(f"{self.name}: the fact columns differ in length")
-        for column, size in (
-            ("head", len(self.entities)),
-            ("tail", len(self.entities)),
-            ("relation", len(self.relations)),
-        ):
+        sizes = {"head": len(self.entities), "tail": len(self.entities), "relation": len(self.relations)}
+        for column, size in sizes.items():
             values = getattr(self, column)
             if len(values) and (values.min() < 0 or values.max() >= size):
                 raise InputError(f"{self.name}: column {column} holds a number outside 0…{size - 1}")
@@ -147,10 +144,8 @@ class TemporalGraph:
 
     def with_facts(self, rows: NDArray[np.integer]) -> Self:
         """The same entities and relations with some of the facts only."""
-        head, relation, tail, begin, end = (
-            column[rows] for column in (self.head, self.relation, self.tail, self.begin, self.end)
-        )
-        return replace(self, head=head, relation=relation, tail=tail, begin=begin, end=end)
+        columns = {name: getattr(self, name)[rows] for name in ("head", "relation", "tail", "begin", "end")}
+        return replace(self, **columns)
 
     def rows_of(self, names: Iterable[str]) -> Ids:
         """Row number of each of some entity names; -1 where there is none.
@@ -198,7 +193,7 @@ class TemporalGraph:
 
 
 def _distinct_rows(*columns: Ints) -> int:
-    """How many distinct rows the columns have: sorted, a row is new where any column differs from the row before."""
+    """Count distinct rows: sorted, a row is new where any column differs from the row before."""
     if not len(columns[0]):
         return 0
     order = np.lexsort(columns)
@@ -209,7 +204,7 @@ def _distinct_rows(*columns: Ints) -> int:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value stands for none at all: None, NaN, or the NA and NaT of pandas.
+    """Whether a value is missing: None, NaN, or the NA and NaT of pandas.
 
     >>> [is_missing(value) for value in (None, float("nan"), "nan", 0)]
     [True, True, False, False]
@@ -218,7 +213,7 @@ def is_missing(value: object) -> bool:
         return value is None
     try:
         return bool(value != value)
-    except TypeError:  # what pandas' NA says of everything
+    except TypeError:  # pandas' NA
         return True
-    except ValueError:  # an array, which is something
+    except ValueError:  # an array
         return False

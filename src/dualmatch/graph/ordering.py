@@ -1,4 +1,4 @@
-"""One order of entities, relations and facts, whatever order a file has them in.
+"""One order of names, entities, relations and facts, whatever order a file has them in.
 
 Sums of floating-point numbers depend on their order in the last digits; with one order, one history gives one result.
 """
@@ -15,26 +15,14 @@ from dualmatch.graph.model import TemporalGraph
 
 
 def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, Rows]:
-    """The same graph with entities, relations and facts in order.
+    """Sort entities, relations and facts of a graph; also give the old row of each new entity row.
 
-    Returns
-    -------
-    graph:
-        The sorted graph.
-    entity_order: (n_entities,) int
-        The old row of each new row.
-
-    Examples
-    --------
     >>> graph, order = sorted_by_name(TemporalGraph.from_facts([("b", "r", "a", "2000")]))
     >>> graph.entities, order.tolist()
     (('a', 'b'), [1, 0])
     """
-    entity_order, relation_order = (
-        np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
-        for names in (graph.entities, graph.relations)
-    )
-    entity_row, relation_row = (np.argsort(order).astype(np.int32) for order in (entity_order, relation_order))
+    entity_row, relation_row = (ranks_of(names).astype(np.int32) for names in (graph.entities, graph.relations))
+    entity_order, relation_order = np.argsort(entity_row), np.argsort(relation_row)
     head, relation, tail = entity_row[graph.head], relation_row[graph.relation], entity_row[graph.tail]
     order = fact_order(
         head, relation, tail, graph.begin, graph.end, n_entities=graph.n_entities, n_relations=graph.n_relations
@@ -56,7 +44,7 @@ def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, Rows]:
 def fact_order(
     head: Ints, relation: Ints, tail: Ints, begin: Ints, end: Ints, *, n_entities: int, n_relations: int
 ) -> Rows:
-    """The order that sorts facts: by one number a triple, then by time among the few that share it."""
+    """Find the order that sorts facts: by one number per triple, then by time among the few that share it."""
     if n_entities * n_relations * n_entities >= 2**63:
         return np.lexsort((end, begin, tail, relation, head))
     triple = (head.astype(np.int64) * n_relations + relation) * n_entities + tail

@@ -1,4 +1,4 @@
-"""A graph at a glance, in figures small enough to keep: when its facts are, how exactly, how many an entity has."""
+"""Profile of a graph: when its facts are, how exactly they are dated, how many an entity has."""
 
 from __future__ import annotations
 
@@ -20,40 +20,23 @@ _YEAR: Final = encode_date(1)
 
 @dataclass(frozen=True)
 class Timeline:
-    """How many facts begin (or, where that is not known, end) in each stretch of time.
+    """How many facts begin (or, where that is not known, end) in each stretch of time."""
 
-    Attributes
-    ----------
-    first, width:
-        The first year, and years a column; ids where times have no calendar.
-    counts:
-        Facts a column; the outermost hold what lies beyond them, too.
-    """
-
-    first: int
-    width: int
-    counts: tuple[int, ...]
+    first: int  # the first year; an id where times have no calendar
+    width: int  # years per column
+    counts: tuple[int, ...]  # facts per column; the outermost also hold what lies beyond them
 
 
 @dataclass(frozen=True)
 class GraphProfile:
-    """Counts that describe a graph.
-
-    Attributes
-    ----------
-    precision:
-        Facts whose begin or end is known to the day, to the month, to the year, or not at all ("none"); "id" where
-        times have no calendar.
-    degrees:
-        Entities with 0, 1, 2–3, 4–7 … facts: a count for each doubling.
-    """
+    """Counts that describe a graph."""
 
     name: str
     entities: int
     relations: int
     facts: int
-    precision: Mapping[str, int]
-    degrees: tuple[int, ...]
+    precision: Mapping[str, int]  # facts dated to the "day", "month" or "year", or to none; "id" without a calendar
+    degrees: tuple[int, ...]  # entities with 0, 1, 2–3, 4–7 … facts: a count for each doubling
     timeline: Timeline | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,16 +44,17 @@ class GraphProfile:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """What `as_dict` gave; a KeyError, TypeError or ValueError where it is none."""
+        """From what `as_dict` gave; raises KeyError, TypeError or ValueError for anything else."""
         line = data["timeline"]
-        timeline = None if line is None else Timeline(int(line["first"]), int(line["width"]), _whole(line["counts"]))
-        precision = {str(name): int(count) for name, count in data["precision"].items()}
-        counts = [int(data[name]) for name in ("entities", "relations", "facts")]
-        return cls(str(data["name"]), counts[0], counts[1], counts[2], precision, _whole(data["degrees"]), timeline)
-
-
-def _whole(numbers: Any) -> tuple[int, ...]:
-    return tuple(int(number) for number in numbers)
+        return cls(
+            str(data["name"]),
+            int(data["entities"]),
+            int(data["relations"]),
+            int(data["facts"]),
+            {str(name): int(count) for name, count in data["precision"].items()},
+            tuple(map(int, data["degrees"])),
+            None if line is None else Timeline(int(line["first"]), int(line["width"]), tuple(map(int, line["counts"]))),
+        )
 
 
 def profile_of(graph: TemporalGraph) -> GraphProfile:
@@ -99,8 +83,7 @@ def _precisions(times: Ints, opaque: bool) -> dict[str, int]:
     if opaque:
         return {"id": len(times) - unknown, "none": unknown}
     known = precision_of(times)
-    named = {each.name.lower(): int((known == each).sum()) for each in reversed(Precision)}
-    return {**named, "none": unknown}
+    return {**{each.name.lower(): int((known == each).sum()) for each in reversed(Precision)}, "none": unknown}
 
 
 def _timeline(times: Ints, opaque: bool) -> Timeline | None:

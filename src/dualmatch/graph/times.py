@@ -11,7 +11,7 @@ from __future__ import annotations
 import calendar
 import re
 from enum import IntEnum
-from typing import Any, Final, overload
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,14 @@ UNKNOWN_WORDS: Final = frozenset(
     {"", "-inf", "~", "inf", "+inf", "####-##-##"}
     | {"infinity", "-infinity", "..", "?", "*", "unknown", "open", "present", "now", "null", "none", "na", "nan", "nat"}
 )
-"""What stands for an end that is unknown or still open, in any case of letters."""
+"""Words for an end that is unknown or still open, in upper or lower case."""
 
 _MONTH: Final = 32
 _YEAR: Final = 13 * _MONTH
 MAX_YEAR: Final = 5_000_000
+_DAYS: Final = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
+_Number = TypeVar("_Number", int, Ints)
 _DATE = re.compile(
     r"(?P<year>[+-]?\d{1,9})(?:-(?P<month>\d\d|##)(?:-(?P<day>\d\d|##)(?:[T ]\d\d:?\d\d(?::?\d\d(?:[.,]\d+)?)?)?)?)?"
     r"(?:Z|[+-]\d\d:\d\d)?(?P<bce> ?BCE?)?\Z",
@@ -44,15 +46,7 @@ class Precision(IntEnum):
     DAY = 2
 
 
-@overload
-def encode_date(year: int, month: int = 0, day: int = 0) -> int: ...
-
-
-@overload
-def encode_date(year: Ints, month: Ints, day: Ints) -> Ints: ...
-
-
-def encode_date(year: Any, month: Any = 0, day: Any = 0) -> Any:
+def encode_date(year: _Number, month: _Number | int = 0, day: _Number | int = 0) -> _Number:
     """The code of a date, or of columns of dates; month 0 and day 0 mean "not known".
 
     >>> encode_date(2005) < encode_date(2005, 1) < encode_date(2005, 1, 1) < encode_date(2006)
@@ -68,10 +62,7 @@ def parse_date(text: str) -> int:
     ``44 BCE`` are dates; times of day and zones are dropped; `UNKNOWN_WORDS` such as ``-inf`` or ``present`` mean that
     nothing is known.
 
-    Raises
-    ------
-    ValueError
-        With words a user can act on.
+    Anything else is a `ValueError` with words a user can act on.
 
     >>> format_date(parse_date("2005-03"))
     '2005-03'
@@ -93,7 +84,7 @@ def parse_date(text: str) -> int:
 
 
 def checked_date(year: int, month: int, day: int, text: str) -> int:
-    """The code of a date that may not exist; `text` is what the user wrote, for the message of the `ValueError`."""
+    """The code of a date; a `ValueError` that quotes `text` where there is no such date."""
     shown = _shown(text)
     if abs(year) > MAX_YEAR:
         raise ValueError(f"{shown}: years beyond {MAX_YEAR:,} cannot be held; write dates as YYYY-MM-DD")
@@ -101,21 +92,13 @@ def checked_date(year: int, month: int, day: int, text: str) -> int:
         raise ValueError(f"{shown}: there is no month {month}")
     if day and not month:
         raise ValueError(f"{shown}: a day without a month")
-    if day > _days_in_month(year, month):
+    if day > _DAYS[month] + (month == 2 and calendar.isleap(year)):
         raise ValueError(f"{shown}: month {month} of {year} has no day {day}")
     return encode_date(year, month, day)
 
 
 def _shown(text: str, longest: int = 60) -> str:
     return repr(text) if len(text) <= longest else f"{text[:longest]!r}…"
-
-
-def _days_in_month(year: int, month: int) -> int:
-    if month == 0:
-        return 0
-    if month == 2:
-        return 29 if calendar.isleap(year) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
 
 
 def format_date(code: int) -> str:
@@ -140,8 +123,7 @@ def precision_of(codes: Ints) -> NDArray[np.int8]:
 def coarsen(codes: Ints, precision: Precision) -> Ints:
     """Each code at the given precision, or as it is where it is already coarser."""
     wide = codes.astype(np.int64)
-    unit = {Precision.YEAR: _YEAR, Precision.MONTH: _MONTH, Precision.DAY: 1}[precision]
-    return np.where(codes == UNKNOWN, UNKNOWN, wide - wide % unit).astype(np.int32)
+    return np.where(codes == UNKNOWN, UNKNOWN, wide - wide % (_YEAR, _MONTH, 1)[precision]).astype(np.int32)
 
 
 def on_calendar(codes: NDArray[np.integer], precision: Precision) -> Ids:

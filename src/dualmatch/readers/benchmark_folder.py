@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.files.text_lines import LARGEST_ID, as_ids, read_fields, refuse, whole_numbers
+from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import sorted_by_name
-from dualmatch.graph.pairs import NO_PARTNER, Pairs
 from dualmatch.graph.times import UNKNOWN, parse_date
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ from dualmatch.errors import InputError
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE, read_fields
 from dualmatch.graph.literals import LABEL, Literals
-from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.names import is_missing
+from dualmatch.graph.model import TemporalGraph, is_missing
 from dualmatch.readers.facts import FACT, Rows
 from dualmatch.readers.formats import read_file
 from dualmatch.readers.frame import ArrowFrame, frame_rows, is_frame

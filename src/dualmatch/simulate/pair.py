@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 from dualmatch.simulate.history import draw_history
 from dualmatch.simulate.observer import draw_calendar, observe_dates, shuffled_rows, view
 from dualmatch.simulate.vocabulary import draw_vocabularies

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.pairs import Pairs
 
 _RELATIONS: Final = 6
 _FACTS_AN_ENTITY: Final = 4

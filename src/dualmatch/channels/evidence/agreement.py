@@ -26,21 +26,14 @@ _LARGEST_TABLE: Final = 2**23  # relation pairs that are looked up in a table; b
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What the facts of one graph say, ready to be compared.
-
-    Attributes
-    ----------
-    neighbour_chance: (n_facts,) float64
-        How often a fact of this fact's relation has the same entity at its other end.
-    end_chance: (n_precisions, n_facts) float64
-        Chance of a fact's end among the facts that begin when it does.
-    """
+    """What the facts of one graph say, ready to be compared."""
 
     ties: Ties
     begin: Dates
     end: Dates
+    # (n_facts,): how often a fact of this fact's relation has the same entity at its other end
     neighbour_chance: Floats
-    end_chance: Floats
+    end_chance: Floats  # (n_precisions, n_facts): chance of a fact's end among the facts that begin when it does
 
     @cached_property
     def gap_chance(self) -> Floats:
@@ -116,17 +109,12 @@ def _given_begin(begin: Dates, end: Dates, weight: float = 5.0) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RelationOdds:
-    """How much likelier a directed relation of one graph is where the same fact has a certain one in the other graph.
+    """How much likelier a directed relation of one graph is where the same fact has a certain one in the other graph."""
 
-    Attributes
-    ----------
-    together: (n_source_directed, n_target_directed) csr
-        How often a fact of one relation was found in the other graph as a fact of another.
-    chances: two (n_directed,) float64
-        How often a fact of the source, and of the target, has each relation.
-    """
-
+    # (n_source_directed, n_target_directed) csr: how often a fact of one relation was found in the other graph as a
+    # fact of another
     together: sp.csr_matrix
+    # two (n_directed,): how often a fact of the source, and of the target, has each relation
     chances: tuple[Floats, Floats]
 
     @classmethod

@@ -21,25 +21,16 @@ _FEW_ENTITIES = 40_000
 
 
 class Scored(NamedTuple):
-    """Tokens ready for scoring.
+    """Tokens ready for scoring."""
 
-    Attributes
-    ----------
-    source, target: (n_entities, n_tokens) csr float32
-        Their product source · targetᵀ is the similarity; columns as in the tokens, hubs left empty.
-    known: two (n_entities,) float64
-        |x|² + λ of each entity: how much is known of it. Similarity divides by its root.
-    among: Among | None
-        The entities that the rows stand for; None for all.
-    dearest: float
-        Tokens that cost this much or more were left out.
-    """
-
+    # (n_entities, n_tokens) csr: their product source · targetᵀ is the similarity; columns as in the tokens, hubs left
+    # empty
     source: sp.csr_matrix
     target: sp.csr_matrix
+    # two (n_entities,): |x|² + λ of each entity: how much is known of it. Similarity divides by its root.
     known: tuple[Floats, Floats]
-    among: Among | None = None
-    dearest: float = math.inf
+    among: Among | None = None  # Among | None: the entities that the rows stand for; None for all
+    dearest: float = math.inf  # tokens that cost this much or more were left out
 
 
 def scored_tokens(tokens: Tokens, products_per_entity: float | None = None, dearest: float | None = None) -> Scored:

@@ -19,27 +19,14 @@ NO_DATE: Final = -1
 
 @dataclass(frozen=True, eq=False)
 class Dates:
-    """Begin or end of the facts of one graph, at every precision.
+    """Begin or end of the facts of one graph, at every precision."""
 
-    Attributes
-    ----------
-    precision: (n_facts,) int8
-        How exactly the date is known; -1 where it is not.
-    number: (n_precisions, n_facts) int64
-        The date at each precision, numbered the same in both graphs.
-    chance: (n_precisions, n_facts) float64
-        How often a fact of this graph has that date, among those known to that precision.
-    code: (n_facts,) int64
-        The date as the graph has it (`dualmatch.graph.times`).
-    opaque: bool
-        Whether times are bare ids, with no calendar.
-    """
-
-    precision: NDArray[np.int8]
-    number: Ids
+    precision: NDArray[np.int8]  # (n_facts,): how exactly the date is known; -1 where it is not
+    number: Ids  # (n_precisions, n_facts): the date at each precision, numbered the same in both graphs
+    # (n_precisions, n_facts): how often a fact of this graph has that date, among those known to that precision
     chance: Floats
-    code: Ids
-    opaque: bool
+    code: Ids  # (n_facts,): the date as the graph has it (`dualmatch.graph.times`)
+    opaque: bool  # whether times are bare ids, with no calendar
 
     def at(self, facts: Ids) -> Dates:
         """The dates of some facts, as common as they are among all."""
@@ -100,18 +87,10 @@ _MOST_SAMPLED: Final = 50_000  # facts that show how far apart dates are by chan
 
 @dataclass(frozen=True, eq=False)
 class DateGaps:
-    """How often the dates of a tie that both graphs have contradict each other, and by how much.
+    """How often the dates of a tie that both graphs have contradict each other, and by how much."""
 
-    Attributes
-    ----------
-    differ: float
-        Share of such ties none of whose facts agree in time.
-    ratio: (n_precisions, N_GAPS) float64
-        Of those: how much likelier each gap is than between dates of chance.
-    """
-
-    differ: float
-    ratio: Floats
+    differ: float  # share of such ties none of whose facts agree in time
+    ratio: Floats  # (n_precisions, N_GAPS): of those: how much likelier each gap is than between dates of chance
 
     @classmethod
     def unknown(cls, differ: float) -> Self:

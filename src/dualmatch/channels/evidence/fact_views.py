@@ -26,24 +26,15 @@ class TimeKind:
 
 @dataclass(frozen=True, eq=False)
 class FactSides:
-    """The facts of one graph as their entities see them: 2 rows a fact, head side first.
+    """The facts of one graph as their entities see them: 2 rows a fact, head side first."""
 
-    Attributes
-    ----------
-    entity, other: (n_sides,) int64
-        Whose side it is, and the entity at the other end.
-    relation: (n_sides,) int64
-        Directed relation: r on the head side, n_relations + r on the tail side.
-    direction: (n_sides,) int64
-        0 on the head side, 1 on the tail side.
-    times: one (n_sides,) int64 array for each time kind
-        Number of the time, shared by both graphs; `ABSENT` where not known to that precision.
-    """
-
+    # (n_sides,): whose side it is, and the entity at the other end
     entity: Ids
     other: Ids
-    relation: Ids
-    direction: Ids
+    relation: Ids  # (n_sides,): directed relation: r on the head side, n_relations + r on the tail side
+    direction: Ids  # (n_sides,): 0 on the head side, 1 on the tail side
+    # one (n_sides,) array for each time kind: number of the time, shared by both graphs; `ABSENT` where not known to
+    # that precision
     times: tuple[Ids, ...]
     n_entities: int
     n_directed: int

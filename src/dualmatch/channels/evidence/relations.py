@@ -20,22 +20,16 @@ _LEAST_COSINE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class RelationAlignment:
-    """Similarity of directed relations, and the classes it implies.
+    """Similarity of directed relations, and the classes it implies."""
 
-    Attributes
-    ----------
-    similarity: (n_source_directed, n_target_directed) csr float64
-        Smoothed cosine of co-occurrence on aligned entity pairs. Column or row n_relations + r is r read backwards.
-    source_class, target_class: (n_directed,) int64
-        Relations of one class are taken to say the same. A class holds relations linked through best partners.
-    support: csr of the pattern of `similarity`
-        How many aligned entity pairs both relations connect.
-    """
-
+    # (n_source_directed, n_target_directed) csr: Smoothed cosine of co-occurrence on aligned entity pairs. Column or
+    # row n_relations + r is r read backwards.
     similarity: sp.csr_matrix
+    # (n_directed,): Relations of one class are taken to say the same. A class holds relations linked through best
+    # partners.
     source_class: Ids
     target_class: Ids
-    support: sp.csr_matrix
+    support: sp.csr_matrix  # csr of the pattern of `similarity`: how many aligned entity pairs both relations connect
 
     def links(self) -> tuple[Ids, Ids, Floats, Ids]:
         """The links behind the classes: source and target relation (directed), score, support.

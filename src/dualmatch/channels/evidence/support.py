@@ -30,33 +30,22 @@ _LEAST_OPEN: Final = 0.02  # neighbours this likely to be known already give no 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Support for a list of candidates, with slots for each tie of a candidate's entity that finds something.
+    """Support for a list of candidates, with slots for each tie of a candidate's entity that finds something."""
 
-    Attributes
-    ----------
-    candidate, supporter: (n,) int32
-        Which candidate is supported by which.
-    slot: two (n,) int32
-        The tie through which, as a slot of the source's side and of the target's.
-    mirror: two (n,) int32
-        The slot through which the candidate supports its supporter; -1 where it does not.
-    worth: two (n,) float64
-        Ratio by which the supporter, were it certain, makes the candidate likelier, seen from source and target.
-    open_slot, open_ties, open_worth: the same for open support, side by side
-        `open_ties` holds the two ties, of the source and of the target, whose neighbours would have to be one.
-    slots: two pairs of arrays
-        Candidate and tie of each slot, for the source's side and the target's.
-    """
-
+    # (n,): which candidate is supported by which
     candidate: Ints
     supporter: Ints
-    slot: tuple[Ints, Ints]
+    slot: tuple[Ints, Ints]  # two (n,): the tie through which, as a slot of the source's side and of the target's
+    # two (n,): the slot through which the candidate supports its supporter; -1 where it does not
     mirror: tuple[Ints, Ints]
+    # two (n,): ratio by which the supporter, were it certain, makes the candidate likelier, seen from source and target
     worth: tuple[Floats, Floats]
+    # the same for open support, side by side: `open_ties` holds the two ties, of the source and of the target, whose
+    # neighbours would have to be one
     open_slot: tuple[Ints, Ints]
     open_ties: Slots
     open_worth: tuple[Floats, Floats]
-    slots: Slots
+    slots: Slots  # two pairs of arrays: candidate and tie of each slot, for the source's side and the target's
 
     def __len__(self) -> int:
         return len(self.candidate)
@@ -343,16 +332,11 @@ def _open_pairs(
 
 @dataclass(frozen=True, eq=False)
 class _Join:
-    """Facts of the target by owner and date, for facts of the source that are `wanted`.
-
-    Attributes
-    ----------
-    key, first:
-        The distinct owners and dates, as one number each, and where their facts begin in `listed`.
-    """
+    """Facts of the target by owner and date, for facts of the source that are `wanted`."""
 
     wanted: Flags
     date: Ids
+    # the distinct owners and dates, as one number each, and where their facts begin in `listed`
     key: Ids
     first: Ids
     listed: Ids

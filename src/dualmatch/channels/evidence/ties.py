@@ -26,34 +26,22 @@ class Ties:
     """The ties of one graph and their facts; every fact is listed twice, once from each of its ends.
 
     Facts of an entity with itself are left out, and repeated facts count once.
-
-    Attributes
-    ----------
-    entity, neighbour: (n_ties,) int64
-        Sorted by entity, then neighbour.
-    mirror: (n_ties,) int64
-        The same tie seen from the neighbour.
-    first_tie: (n_entities + 1,) int64
-        Where the ties of each entity begin.
-    first_fact: (n_ties + 1,) int64
-        Where the facts of each tie begin.
-    tie, relation, begin, end: (n_facts,) int64
-        Of each listed fact. A relation read backwards, from tail to head, is n_relations + r.
-    side: (n_facts,) int64
-        Row of each listed fact in the graph; plus the graph's number of facts where the entity is its tail.
     """
 
     n_entities: int
     n_directed: int
+    # (n_ties,): sorted by entity, then neighbour
     entity: Ids
     neighbour: Ids
-    mirror: Ids
-    first_tie: Ids
-    first_fact: Ids
+    mirror: Ids  # (n_ties,): the same tie seen from the neighbour
+    first_tie: Ids  # (n_entities + 1,): where the ties of each entity begin
+    first_fact: Ids  # (n_ties + 1,): where the facts of each tie begin
+    # (n_facts,): Of each listed fact. A relation read backwards, from tail to head, is n_relations + r.
     tie: Ids
     relation: Ids
     begin: Ids
     end: Ids
+    # (n_facts,): row of each listed fact in the graph; plus the graph's number of facts where the entity is its tail
     side: Ids
 
     @classmethod

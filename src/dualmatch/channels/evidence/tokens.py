@@ -16,46 +16,27 @@ from dualmatch.graph.hashing import may_be_in
 
 
 class Scale(NamedTuple):
-    """What all entities' tokens tell together, and some entities' do not.
+    """What all entities' tokens tell together, and some entities' do not."""
 
-    Attributes
-    ----------
-    smoothing:
-        What one fact more weighs (`Tokens.smoothing`).
-    dearest:
-        Tokens that cost this much or more are hubs, and not searched by.
-    """
-
-    smoothing: float
-    dearest: float
+    smoothing: float  # what one fact more weighs (`Tokens.smoothing`)
+    dearest: float  # tokens that cost this much or more are hubs, and not searched by
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Entity × token matrices over the tokens that occur in both graphs.
+    """Entity × token matrices over the tokens that occur in both graphs."""
 
-    Attributes
-    ----------
-    source, target: (n_entities, n_tokens) csr float32
-        √count × weight; columns sorted.
-    weights: (n_tokens,) float64
-        Information of a token, ln(entities / entities that have it), times its family's factor.
-    cost: (n_tokens,) float64
-        Products the token adds to source · targetᵀ: the product of its document frequencies.
-    smoothing: float
-        Mean squared weight that one fact side brings: what "one fact more" weighs.
-    keys: one sorted int64 array for each family
-        The key of each token, family by family in the order of the columns.
-    among: Among | None
-        The entities that the rows of `source` and `target` stand for, and whose tokens there are; None for all.
-    """
-
+    # (n_entities, n_tokens) csr: √count × weight; columns sorted
     source: sp.csr_matrix
     target: sp.csr_matrix
+    # (n_tokens,): information of a token, ln(entities / entities that have it), times its family's factor
     weights: Floats
-    cost: Floats
-    smoothing: float
+    cost: Floats  # (n_tokens,): products the token adds to source · targetᵀ: the product of its document frequencies
+    smoothing: float  # mean squared weight that one fact side brings: what "one fact more" weighs
+    # one sorted array for each family: the key of each token, family by family in the order of the columns
     keys: tuple[Ids, ...]
+    # Among | None: the entities that the rows of `source` and `target` stand for, and whose tokens there are; None for
+    # all
     among: Among | None = None
 
 

@@ -138,23 +138,12 @@ def _reflection(source: TemporalGraph, target: TemporalGraph, config: Config) ->
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All that training needs to go on as if it had never stopped.
+    """All that training needs to go on as if it had never stopped."""
 
-    Attributes
-    ----------
-    epoch:
-        Epochs done.
-    arrays:
-        Parameters and optimiser state by name.
-    rng:
-        State of the numpy bit generator.
-    fingerprint:
-        Hash of what the training is about (graphs, seeds, config): another training must not go on from here.
-    """
-
-    epoch: int
-    arrays: dict[str, Dense]
-    rng: dict[str, Any]
+    epoch: int  # epochs done
+    arrays: dict[str, Dense]  # parameters and optimiser state by name
+    rng: dict[str, Any]  # state of the numpy bit generator
+    # hash of what the training is about (graphs, seeds, config): another training must not go on from here
     fingerprint: str
 
 

@@ -20,20 +20,11 @@ from dualmatch.graph.times import UNKNOWN
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Directed edges of both graphs in row order, each with its inverse; target rows follow the source rows.
+    """Directed edges of both graphs in row order, each with its inverse; target rows follow the source rows."""
 
-    Attributes
-    ----------
-    indptr: (n_entities + 1,)
-    neighbour: (n_edges,)
-        The far end j of each edge (i, j), sorted within a row.
-    inverse: (n_edges,)
-        The position of (j, i).
-    """
-
-    indptr: Ids
-    neighbour: Ids
-    inverse: Ids
+    indptr: Ids  # (n_entities + 1,)
+    neighbour: Ids  # (n_edges,): the far end j of each edge (i, j), sorted within a row
+    inverse: Ids  # (n_edges,): the position of (j, i)
 
     @property
     def n_entities(self) -> int:
@@ -46,17 +37,10 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class EdgeSets:
-    """Which set of symbols (relations, or times) lies on each edge.
+    """Which set of symbols (relations, or times) lies on each edge."""
 
-    Attributes
-    ----------
-    of_edge: (n_edges,)
-        The set of the edge (i, j).
-    members: (n_sets, n_symbols) csr
-        Rows are means over the symbols of a set; the row of the empty set is empty.
-    """
-
-    of_edge: Ids
+    of_edge: Ids  # (n_edges,): the set of the edge (i, j)
+    # (n_sets, n_symbols) csr: rows are means over the symbols of a set; the row of the empty set is empty
     members: sp.csr_array
 
     @property
@@ -66,19 +50,15 @@ class EdgeSets:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """All that the encoder knows of the two graphs.
-
-    Attributes
-    ----------
-    near_entities: (n, n) csr, near_relations: (n, 2 * n_relations) csr, near_times: (n, n_times) csr
-        Row means: over i and its neighbours, over the relations at i (in and out apart), over the times at i.
-    """
+    """All that the encoder knows of the two graphs."""
 
     n_source: int
     n_target: int
     edges: Edges
     relation_sets: EdgeSets
     time_sets: EdgeSets
+    # (n, n) csr, near_relations: (n, 2 * n_relations) csr, near_times: (n, n_times) csr: row means: over i and its
+    # neighbours, over the relations at i (in and out apart), over the times at i
     near_entities: sp.csr_array
     near_relations: sp.csr_array
     near_times: sp.csr_array
