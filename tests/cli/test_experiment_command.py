@@ -8,7 +8,7 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
-from dualmatch.research.experiments.registry import EXPERIMENTS
+from dualmatch.research.experiments.catalogue import EXPERIMENTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

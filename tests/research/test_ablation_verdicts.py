@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dualmatch.research.experiments.ablation import verdict_of
-from dualmatch.research.experiments.tables import Spread, spread
+from dualmatch.research.experiments.results import Spread, spread
 
 
 @pytest.mark.parametrize(

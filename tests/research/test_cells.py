@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from dualmatch.research.experiments import cells as cells_module
-from dualmatch.research.experiments.cells import Arrays, Cells, Result
-from dualmatch.research.experiments.provenance import UNKNOWN, here, in_words
+from dualmatch.research.experiments.cells import UNKNOWN, Arrays, Cells, Result, here, provenance_in_words
 
 KEY = {"cell": "run", "dataset": "d", "inputs": "abc", "method": "evidence", "setting": "less", "options": {}}
 
@@ -123,7 +122,7 @@ def test_a_cell_tells_what_computed_it(tmp_path: Path) -> None:
     older = Cells(tmp_path)
     assert older.result(KEY, work.result) == {"h1": 1.0}
     assert older.made == {"run: d, evidence, less": UNKNOWN}
-    assert "code not told; on" in in_words(older.made.values())
+    assert "code not recorded; on" in provenance_in_words(older.made.values())
     assert work.made == 1
 
 

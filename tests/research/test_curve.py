@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dualmatch.research.experiments.cells import Result
-from dualmatch.research.experiments.curve import curve_of, rank_correlation, why_not_best
+from dualmatch.research.experiments.decoder import curve_of, rank_correlation, why_not_best
 
 
 def decoded(hits: list[float], relational: list[float], temporal: list[float]) -> Result:

@@ -13,7 +13,7 @@ import pytest
 from dualmatch.errors import MissingExtraError
 from dualmatch.research.experiments import plots
 from dualmatch.research.experiments.plots import Figure, Panel, Series, check_matplotlib, draw
-from dualmatch.research.experiments.tables import HITS, NOT_RUN, Column, Spread, Table, hits_of, spread
+from dualmatch.research.experiments.results import HITS, NOT_RUN, Column, Spread, Table, hits_of, spread
 
 TABLE = Table(
     "t",

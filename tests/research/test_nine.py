@@ -17,13 +17,12 @@ from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.graph.times import parse_date
 from dualmatch.research.experiments.case_study import CHANNELS, choices, clearest, is_right
+from dualmatch.research.experiments.catalogue import EXPERIMENTS
 from dualmatch.research.experiments.cells import Cells
 from dualmatch.research.experiments.open_world import cut_world
-from dualmatch.research.experiments.registry import EXPERIMENTS
 from dualmatch.research.experiments.scalability import growth
-from dualmatch.research.experiments.study import QUICK
 from dualmatch.research.experiments.subject import open_subject
-from dualmatch.research.experiments.workbench import Workbench
+from dualmatch.research.experiments.workbench import QUICK, Workbench
 from dualmatch.simulate import World, simulate, write_folder
 
 HYBRID = World(
@@ -31,7 +30,7 @@ HYBRID = World(
 )
 # Few facts an entity over ten years: some are first heard of after 2014-01-01.
 DATED = World(entities=90, mean_facts=3, min_facts=1, seed_share=0.3, common_share=0.7, seed=2)
-_UNIT_USERS = ("workbench", "open_world", "report")
+_UNIT_USERS = ("workbench", "results")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,7 +41,7 @@ def _no_time_for_units() -> Iterator[None]:
     """
     torch.set_num_threads(1)  # small tensors: threads only get in each other's way
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dualmatch.cli.experiment.prepare_process", lambda _config: None)
+        patch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)
         for name in _UNIT_USERS:
             patch.setattr(f"dualmatch.research.experiments.{name}.quick_unit_seconds", lambda: 1.0)
         yield
@@ -165,7 +164,7 @@ def test_a_second_run_computes_nothing_and_writes_the_same(
     before = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
     first = page(out, "overall"), (out / "overall-dated.csv").read_bytes()
     monkeypatch.setattr("dualmatch.research.experiments.workbench.align", None)  # whoever calls it fails
-    monkeypatch.setattr("dualmatch.research.experiments.workbench.decode", None)
+    monkeypatch.setattr("dualmatch.research.experiments.workbench.decode_channels", None)
     main(["experiment", "overall", *data, "--quick", "-o", str(out), "-q"])
     assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == before
     assert (page(out, "overall"), (out / "overall-dated.csv").read_bytes()) == first

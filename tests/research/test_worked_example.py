@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dualmatch.research.experiments import paper_example as printed
+from dualmatch.research.experiments import example as printed
 from dualmatch.research.experiments.example import WorkedExample, hits_at_1, worked_example
 
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Final
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import out_option, talk_options
-from dualmatch.config import TRAINED, Config, Method
+from dualmatch.cli.method_options import METHODS
+from dualmatch.cli.shared_options import PATH, out_option, talk_options
 from dualmatch.errors import InputError
-from dualmatch.methods.resources import prepare_process
-from dualmatch.research.datasets import fetched_folders
-from dualmatch.research.experiments.cells import Cells
-from dualmatch.research.experiments.plots import check_matplotlib
-from dualmatch.research.experiments.registry import EXPERIMENTS
-from dualmatch.research.experiments.report import check_folder, how_made
-from dualmatch.research.experiments.results import collect
-from dualmatch.research.experiments.study import METHODS, QUICK, Study
-from dualmatch.research.experiments.subject import Subject, open_subjects
 
-RESULTS = "results"
+if TYPE_CHECKING:
+    from dualmatch.config import Method
+    from dualmatch.research.experiments.subject import Subject
+
+EXPERIMENTS: Final = (
+    *("overall", "ablation", "sensitivity", "decoder", "scalability", "open-world", "case-study", "example"),
+    "datasets",
+)
+RESULTS: Final = "results"
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
@@ -34,12 +33,11 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tu
 
 
 def _methods(_context: click.Context, option: click.Parameter, text: str) -> tuple[Method, ...]:
-    known: tuple[Method, ...] = get_args(Method)
     asked = [part.strip() for part in text.split(",") if part.strip()]
-    wrong = [name for name in asked if name not in known] or ([] if asked else [text])
+    wrong = [name for name in asked if name not in METHODS] or ([] if asked else [text])
     if wrong:
-        raise click.BadParameter(f"{wrong[0]!r} is no method; choose among {', '.join(known)}")
-    return tuple(method for method in known if method in asked)
+        raise click.BadParameter(f"{wrong[0]!r} is no method; choose among {', '.join(METHODS)}")
+    return tuple(method for method in METHODS if method in asked)
 
 
 @click.command("experiment")
@@ -50,13 +48,13 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     multiple=True,
     help="A benchmark folder, or the name of a fetched dataset; may be repeated.  [default: all fetched datasets]",
 )
-@out_option("Folder for tables, figures and finished cells; a rerun with the same one goes on.", "experiments-out")
+@out_option("Folder for tables, figures and finished cells; a rerun with the same one resumes.", "experiments-out")
 @click.option(
     "--seeds",
     default="0",
     show_default=True,
     callback=_numbers,
-    help="Training seeds, separated by commas; tables tell mean ± standard deviation.",
+    help="Training seeds, separated by commas; tables show mean ± standard deviation.",
 )
 @click.option(
     "--methods",
@@ -68,7 +66,7 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
 @click.option(
     "--redo",
     multiple=True,
-    type=click.Choice(get_args(Method)),
+    type=click.Choice(METHODS),
     help="Compute the cells of this method again, though they are finished; may be repeated.",
 )
 @click.option(
@@ -80,7 +78,7 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
 @click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures; they need matplotlib.")
 @click.option(
     "--page",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Where NAME = results writes its page, figures beside it.  [default: RESULTS.md in the output folder]",
 )
 @talk_options
@@ -95,7 +93,7 @@ def experiment_command(
     quick: bool,
     figures: bool,
     page: Path | None,
-    **talk: Any,
+    quiet: bool,
 ) -> None:
     """Redo a table or figure of the paper and set our figures beside the published ones.
 
@@ -104,8 +102,8 @@ def experiment_command(
            results puts all that were run into one page.
 
     Writes NAME.md, a CSV for each table, and a PNG and an SVG for each figure. Every finished cell (a dataset, a
-    method, a setting, a seed) is kept in cells/ of the output folder: an interrupted experiment goes on where it
-    stopped, and experiments share their trainings.
+    method, a setting, a seed) is kept in cells/ of the output folder: an interrupted experiment is
+    resumed where it stopped, and experiments share their trainings.
 
     \b
     Examples:
@@ -115,15 +113,24 @@ def experiment_command(
       dualmatch experiment overall --data data/yago-wiki20k --seeds 0,1,2 --redo evidence -o out
       dualmatch experiment results -o out --page RESULTS.md
     """
-    quiet = talk["quiet"]
     if name == RESULTS:
-        written = collect(output, tuple(EXPERIMENTS), page or output / "RESULTS.md")
+        from dualmatch.research.experiments.catalogue import collect_results
+
+        written = collect_results(output, page or output / "RESULTS.md")
         if not quiet:
             console.say(f"{written[0]}; {len(written) - 1} files beside it")
         return
     if page is not None:
         raise InputError("--page goes with NAME = results")
-    experiment = EXPERIMENTS[name]
+    from dualmatch.config import TRAINED, Config
+    from dualmatch.methods.resources import prepare_process
+    from dualmatch.research.experiments import catalogue
+    from dualmatch.research.experiments.cells import Cells
+    from dualmatch.research.experiments.plots import check_matplotlib
+    from dualmatch.research.experiments.results import check_folder, how_made
+    from dualmatch.research.experiments.workbench import QUICK, Study
+
+    experiment = catalogue.EXPERIMENTS[name]
     if figures and experiment.draws:
         check_matplotlib()
     subjects = _subjects(folders) if name != "example" else ()
@@ -151,6 +158,9 @@ def experiment_command(
 
 def _subjects(given: tuple[str, ...]) -> tuple[Subject, ...]:
     """The folders given, each once; without any, the datasets that were fetched."""
+    from dualmatch.research.datasets import fetched_folders
+    from dualmatch.research.experiments.subject import open_subjects
+
     paths = []
     for text in given:
         path = Path(text) if Path(text).is_dir() else fetched_folders().get(text.lower())

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dualmatch.decode.fusion import decode
-from dualmatch.decode.sinkhorn import Best
 from dualmatch.explain.explain import explain_entity, time_in_words
+from dualmatch.graph.arrays import Flags, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
-from dualmatch.methods.align import align
+from dualmatch.methods.align import decode_channels
 from dualmatch.research.experiments.cells import Arrays, Result, computed
 from dualmatch.research.experiments.paper import CASES, Setting
-from dualmatch.research.experiments.report import Report
-from dualmatch.research.experiments.study import Study
+from dualmatch.research.experiments.results import NOT_RUN, Column, Report, Row, Table, columns
 from dualmatch.research.experiments.subject import Subject
-from dualmatch.research.experiments.tables import NOT_RUN, Column, Table, Value
-from dualmatch.research.experiments.workbench import Workbench
+from dualmatch.research.experiments.workbench import Study, Workbench
 
 _SETTING: Final[Setting] = "normal"
 """The paper's cases come from training with a tenth of the pairs."""
@@ -28,13 +24,11 @@ _OTHERS: Final = 3
 """Cases shown of each kind besides the paper's own."""
 _FEW_FACTS: Final = 4
 """Cases are shown of entities whose facts a reader can look through."""
-_COLUMNS: Final = (
-    Column("source entity"),
-    Column("time alone"),
-    Column("relations alone"),
-    Column("the whole (dualmatch)"),
-    Column("evidence"),
-    Column("why"),
+_COLUMNS: Final = columns("source entity", "time alone", "relations alone", "the whole (dualmatch)", "evidence", "why")
+_TEXT: Final = (
+    "Trained with all of sup_pairs. Each entity's best target among all of the other graph: by time alone "
+    "(Sinkhorn of S^t), by relations alone (α = 0), by the whole at its α of smallest D, and by method evidence. "
+    f"Besides the paper's two cases, those of at most {_FEW_FACTS} facts a side on which the whole is surest."
 )
 
 
@@ -51,16 +45,13 @@ def case_study(study: Study) -> Report:
         cases = [subject.source.entity_rows[name] for name in CASES if name in subject.source.entity_rows]
         cases += [row for kind in ("time", "relations") for row in clearest(subject, found, kind) if row not in cases]
         names = [subject.source.entities[row] for row in cases]
-        explained = _explained(bench, names) if "evidence" in study.methods else None
+        explained = (_explained(bench, names) if "evidence" in study.methods else None) or {}
         rows = tuple(_case_row(subject, found, row, explained) for row in cases)
         tables.append(Table(f"{subject.slug}-cases", f"{subject.name}, the cases", _COLUMNS, rows))
-        notes += _reasons(subject, cases, explained)
-    text = (
-        "Trained with all of sup_pairs. Each entity's best target among all of the other graph: by time alone "
-        "(Sinkhorn of S^t), by relations alone (α = 0), by the whole at its α of smallest D, and by method evidence. "
-        f"Besides the paper's two cases, those of at most {_FEW_FACTS} facts a side on which the whole is surest."
-    )
-    return Report("case-study", "Case study", tuple(tables), notes=tuple(notes), ranked=False, text=text)
+        for name in (name for name in names if name in explained):
+            said = "; ".join(explained[name]["shared"]) or explained[name]["reason"] or "no shared fact"
+            notes.append(f"{subject.name}, {name}, by evidence: {said}.")
+    return Report("case-study", "Case study", tuple(tables), notes=tuple(notes), ranked=False, text=_TEXT)
 
 
 def choices(bench: Workbench, seed: int) -> Arrays | None:
@@ -69,32 +60,23 @@ def choices(bench: Workbench, seed: int) -> Arrays | None:
         return None
 
     def compute() -> Arrays:
-        config, trained = bench.config(seed=seed), computed(bench.trained(_SETTING, seed))
+        trained = computed(bench.trained(_SETTING, seed))
         chosen = float(computed(bench.decoded(_SETTING, seed))["chosen"])
-        relational, temporal = bench.relational(trained), bench.temporal()[0]
+        temporal, relational = bench.temporal()[0], bench.relational(trained)
         found: Arrays = {"known": trained["known"], "alpha": np.array(chosen)}
-        _keep(found, "time", bench.time_plan().best())
-        for name, alpha in (("relations", 0.0), ("whole", chosen)):
-            plan = decode(
-                temporal,
-                relational,
-                bench.problem(trained),
-                [alpha],
-                sharpness=config.sharpness,
-                iterations=config.sinkhorn_iterations,
-                memory_limit=bench.share,
-            ).plan
-            _keep(found, name, plan.best())
+        for name, alpha in (("time", None), ("relations", 0.0), ("whole", chosen)):
+            if alpha is None:
+                best = bench.time_plan().best()
+            else:
+                run = bench.context(seed=seed, alphas=(alpha,))
+                best = decode_channels(run, temporal, relational, trained["known"]).plan.best()
+            found[name], found[f"{name} probability"] = best.column_of_row, best.value_of_row
         return found
 
     return bench.cells.arrays(bench.key("choices", "dualmatch", _SETTING, seed), compute)
 
 
-def _keep(found: Arrays, name: str, best: Best) -> None:
-    found[name], found[f"{name} probability"] = best.column_of_row, best.value_of_row
-
-
-def is_right(subject: Subject, found: Arrays) -> tuple[NDArray[np.intp], dict[str, NDArray[np.bool_]]]:
+def is_right(subject: Subject, found: Arrays) -> tuple[Rows, dict[str, Flags]]:
     """The tested source rows, and for each channel which of them it gets right."""
     tested = subject.tested(_SETTING)
     rows = tested[:, 0].astype(np.intp)
@@ -112,36 +94,32 @@ def clearest(subject: Subject, found: Arrays, wrong: str) -> list[int]:
     return [int(row) for row in rows[shown][np.argsort(-sure, kind="stable")[:_OTHERS]]]
 
 
-def _fact_counts(graph: TemporalGraph) -> NDArray[np.intp]:
+def _fact_counts(graph: TemporalGraph) -> Rows:
     return np.bincount(np.concatenate([graph.head, graph.tail]), minlength=graph.n_entities)
 
 
 def _counts_table(subject: Subject, found: Arrays) -> Table:
     """How often each channel alone is right, and the whole with it."""
     _, right = is_right(subject, found)
-    rows: list[tuple[Value, ...]] = []
+    rows: list[Row] = []
     for time_right in (True, False):
         for relations_right in (True, False):
             here = (right["time"] == time_right) & (right["relations"] == relations_right)
             whole = int((right["whole"] & here).sum())
             words = tuple("right" if each else "wrong" for each in (time_right, relations_right))
             rows.append((*words, int(here.sum()), whole, 100 * whole / max(int(here.sum()), 1)))
-    columns = (Column("time alone"), Column("relations alone"), Column("tested pairs", 0))
+    counts = columns("tested pairs", "of these the whole right", digits=0)
+    heading = (*columns("time alone", "relations alone"), *counts, Column("share, %", 1))
     title = f"{subject.name}: how often the whole is right where its channels alone are right or wrong"
-    more = (Column("of these the whole right", 0), Column("share, %", 1))
-    return Table(f"{subject.slug}-counts", title, (*columns, *more), tuple(rows))
+    return Table(f"{subject.slug}-counts", title, heading, tuple(rows))
 
 
 def _explained(bench: Workbench, names: list[str]) -> Result | None:
     """What method evidence says of some entities, with its reasons."""
 
     def compute() -> Result:
-        subject = bench.subject
-        seeds = subject.seeds(_SETTING)
-        alignment = align(
-            subject.source, subject.target, seeds, config=bench.config("evidence"), progress=bench.progress
-        )
-        answers: dict[str, Any] = {}
+        alignment = bench.align("evidence", bench.subject.seeds(_SETTING))
+        answers: Result = {}
         for name in names:
             why = explain_entity(alignment, name)
             answers[name] = {
@@ -156,40 +134,27 @@ def _explained(bench: Workbench, names: list[str]) -> Result | None:
     return bench.cells.result(bench.key("explained", "evidence", _SETTING, None, entities=tuple(names)), compute)
 
 
-def _case_row(subject: Subject, found: Arrays, row: int, explained: Result | None) -> tuple[Value, ...]:
-    source, target = subject.source, subject.target
+def _case_row(subject: Subject, found: Arrays, row: int, explained: Result) -> Row:
+    """What each channel and method evidence choose for an entity, and the facts that they chose by."""
+    name, target = subject.source.entities[row], subject.target.entities
     partner = dict(subject.gold.tolist()).get(row)
-    cells: list[Value] = []
-    for channel in CHANNELS:
-        column = int(found[channel][row])
-        verdict = "right" if column == partner else f"wrong: {target.entities[column]}"
-        cells.append(verdict)
-    answer = None if explained is None else explained.get(source.entities[row])
-    if answer is None:
-        cells.append(NOT_RUN)
-    else:
-        cells.append(_said(answer, None if partner is None else target.entities[partner]))
-    return (source.entities[row], *cells, _why(subject, found, row, partner))
-
-
-def _said(answer: Result, partner: str | None) -> str:
-    """What method evidence says of an entity, how sure it is, and whether that is right."""
-    said = answer["verdict"]
-    if answer["match"] is not None:
-        said = "right" if answer["match"] == partner else f"wrong: {answer['match']}"
-    return said if answer["confidence"] is None else f"{said} ({answer['confidence']:.2f})"
-
-
-def _why(subject: Subject, found: Arrays, row: int, partner: int | None) -> str:
-    """What the entity has in common with the wrong choice and with its partner: times, and facts in words."""
-    wrong = next((int(found[k][row]) for k in ("time", "relations") if int(found[k][row]) != partner), None)
-    parts = [f"its facts: {_facts(subject.source, row)}"]
+    chosen = [int(found[channel][row]) for channel in CHANNELS]
+    cells = ["right" if column == partner else f"wrong: {target[column]}" for column in chosen]
+    evidence = NOT_RUN
+    if answer := explained.get(name):
+        evidence = answer["verdict"]
+        if answer["match"] is not None:
+            is_partner = partner is not None and answer["match"] == target[partner]
+            evidence = "right" if is_partner else f"wrong: {answer['match']}"
+        evidence += "" if answer["confidence"] is None else f" ({answer['confidence']:.2f})"
+    why = [f"its facts: {_facts(subject.source, row)}"]
+    wrong = next((column for column in chosen[:2] if column != partner), None)
     for label, other in (("its partner's", partner), ("the wrong choice's", wrong)):
         if other is not None:
-            common = _common_times(subject, row, other)
-            said = f"{len(common) or 'no'} time{'s' if len(common) > 1 else ''} in common"
-            parts.append(f"{label} ({said}): {_facts(subject.target, other)}")
-    return "; ".join(parts)
+            common = len(_times(subject.source, row) & _times(subject.target, other))
+            said = f"{common or 'no'} time{'s' if common > 1 else ''} in common"
+            why.append(f"{label} ({said}): {_facts(subject.target, other)}")
+    return (name, *cells, evidence, "; ".join(why))
 
 
 def _facts(graph: TemporalGraph, row: int, most: int = 2) -> str:
@@ -204,21 +169,6 @@ def _facts(graph: TemporalGraph, row: int, most: int = 2) -> str:
     return ", ".join(shown) + (f" and {rest:,} more" if rest else "") if shown else "none"
 
 
-def _common_times(subject: Subject, source_row: int, target_row: int) -> set[int]:
-    times = []
-    for graph, row in ((subject.source, source_row), (subject.target, target_row)):
-        facts = (graph.head == row) | (graph.tail == row)
-        times.append({*graph.begin[facts].tolist(), *graph.end[facts].tolist()} - {UNKNOWN})
-    return times[0] & times[1]
-
-
-def _reasons(subject: Subject, cases: list[int], explained: Result | None) -> list[str]:
-    """What decided it for method evidence."""
-    reasons = []
-    for row in cases:
-        name = subject.source.entities[row]
-        answer = (explained or {}).get(name)
-        if answer is not None:
-            said = "; ".join(answer["shared"]) or answer["reason"] or "no shared fact"
-            reasons.append(f"{subject.name}, {name}, by evidence: {said}.")
-    return reasons
+def _times(graph: TemporalGraph, row: int) -> set[int]:
+    facts = (graph.head == row) | (graph.tail == row)
+    return {*graph.begin[facts].tolist(), *graph.end[facts].tolist()} - {UNKNOWN}

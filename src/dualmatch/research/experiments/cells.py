@@ -1,8 +1,8 @@
-"""Finished cells of experiments, kept on disk: a long experiment goes on where it stopped.
+"""Finished cells of experiments, kept on disk: an interrupted experiment resumes where it stopped.
 
 A cell is one measurement: a dataset, a method, a setting, a seed. Its file is named by a hash of its key, which holds
 `CELL_FORMAT`, the version of dualmatch, the hash of the input files and all options; another input or version is
-another cell. Files are written beside their place and renamed: a cell is there whole or not at all.
+another cell. A cell records the code and the machine that computed it.
 """
 
 from __future__ import annotations
@@ -10,59 +10,69 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
+import platform
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.files.atomic import replacing, write_text
-from dualmatch.research.experiments.provenance import UNKNOWN, Provenance, here
+from dualmatch.memory import machine_bytes
 from dualmatch.version import __version__
 
 logger = logging.getLogger(__name__)
 
 CELL_FORMAT: Final = 1
 """Raise it by hand when what a cell holds, or how it is computed, changes."""
+_NO_FIGURES: Final = ("app", "charts", "cli", "report", "research", "review")
+"""Rooms of the package that no figure of a method depends on."""
+_NOT_RECORDED: Final = "not recorded"
 
 Key = Mapping[str, Any]
 Result = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
-Announce = Callable[[str], None]
 Found = TypeVar("Found")
-Kept = TypeVar("Kept", Result, Arrays)
+
+
+class Provenance(NamedTuple):
+    """What computed a cell: a hash over the modules of the methods, as code changes within a version; the machine."""
+
+    code: str
+    machine: str
+
+
+UNKNOWN: Final = Provenance(_NOT_RECORDED, _NOT_RECORDED)
 
 
 @dataclass
 class Cells:
-    """A folder of finished cells.
+    """A folder of finished cells, made when the first one is written.
 
     Attributes
     ----------
-    folder:
-        Where they lie; made when the first one is written.
     redo:
         Cells of these methods are computed again, once, though they are there.
-    announce:
-        Told which cell is begun.
     finished_only:
         Compute nothing: a cell that is not there is None.
+    announce:
+        Called with the name of each cell that is begun.
     not_run:
         Cells that were asked for and are not there.
     units:
-        Seconds of the machine's own unit while each cell that tells it was computed.
-    made:
-        What computed each cell.
+        Seconds of the machine's unit, recorded by cells that measure time.
     """
 
     folder: Path
     redo: frozenset[str] = frozenset()
     finished_only: bool = False
-    announce: Announce = field(default=lambda _text: None)
+    announce: Callable[[str], None] = field(default=lambda _text: None)
     not_run: set[str] = field(default_factory=set)
     units: dict[str, float] = field(default_factory=dict)
     made: dict[str, Provenance] = field(default_factory=dict)
@@ -70,63 +80,69 @@ class Cells:
 
     def result(self, key: Key, compute: Callable[[], Result]) -> Result | None:
         """The result of a cell as plain data: read, or computed and kept."""
-        path = self.path(key, ".json")
-        cell = None if self._to_redo(key, path) else _read_cell(path)
-        if cell is None and not self.finished_only:
-            self.announce(f"{in_words(key)} …")
-            made = {"key": _whole(key), "made": here()._asdict(), "result": compute()}
-            text = json.dumps(made, indent=1, allow_nan=False) + "\n"
+
+        def write(path: Path) -> None:
+            cell = {"key": _whole(key), "made": here()._asdict(), "result": compute()}
+            text = json.dumps(cell, indent=1, allow_nan=False) + "\n"
             self.folder.mkdir(parents=True, exist_ok=True)
             write_text(path, text)
-            self._redone.add(path)
-            cell = json.loads(text)  # what a second run will read, to the last digit
+
+        cell = self._cell(key, ".json", write)
         if cell is None:
-            return self._told(key, None)
-        told = cell.get("made") or {}
-        self.made[in_words(key)] = Provenance(**told) if set(told) == set(Provenance._fields) else UNKNOWN
-        return self._told(key, cell["result"])
+            return None
+        made = cell.get("made") or {}
+        self.made[cell_name(key)] = Provenance(**made) if set(made) == set(Provenance._fields) else UNKNOWN
+        return self._timed(key, cell["result"])
 
     def arrays(self, key: Key, compute: Callable[[], Arrays]) -> Arrays | None:
         """The arrays of a cell: read, or computed and kept."""
-        path = self.path(key, ".npz")
-        found = None if self._to_redo(key, path) else _read_arrays(path)
-        if found is None and not self.finished_only:
-            self.announce(f"{in_words(key)} …")
-            found = compute()
+
+        def write(path: Path) -> None:
+            arrays = compute()
             self.folder.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary, temporary.open("wb") as file:
-                np.savez(file, **found)  # type: ignore[arg-type]
-            self._redone.add(path)
-        return self._told(key, found)
+                np.savez(file, **arrays)  # type: ignore[arg-type]
+
+        arrays = self._cell(key, ".npz", write)
+        return None if arrays is None else self._timed(key, arrays)
 
     def path(self, key: Key, suffix: str) -> Path:
         """Where a cell lies: words for people, a hash for certainty."""
         digest = hashlib.sha256(json.dumps(_whole(key), sort_keys=True).encode()).hexdigest()[:16]
-        words = re.sub(r"[^A-Za-z0-9.]+", "-", in_words(key)).strip("-").lower()[:80]
+        words = re.sub(r"[^A-Za-z0-9.]+", "-", cell_name(key)).strip("-").lower()[:80]
         return self.folder / f"{words}-{digest}{suffix}"
 
-    def _told(self, key: Key, found: Kept | None) -> Kept | None:
+    def _cell(self, key: Key, suffix: str, write: Callable[[Path], None]) -> dict[str, Any] | None:
+        """What the file of a cell holds, read back even if just written: the same to the last digit in every run."""
+        path, name = self.path(key, suffix), cell_name(key)
+        redo = key.get("method") in self.redo and path not in self._redone
+        found = _read(path) if self.finished_only or not redo else None
+        if found is None and not self.finished_only:
+            self.announce(f"{name} …")
+            write(path)
+            self._redone.add(path)
+            found = _read(path)
         if found is None:
-            self.not_run.add(in_words(key))
-        elif "unit_seconds" in found:
-            self.units[in_words(key)] = float(found["unit_seconds"])
+            self.not_run.add(name)
         return found
 
-    def _to_redo(self, key: Key, path: Path) -> bool:
-        return not self.finished_only and key.get("method") in self.redo and path not in self._redone
+    def _timed(self, key: Key, found: Result) -> Result:
+        if "unit_seconds" in found:
+            self.units[cell_name(key)] = float(found["unit_seconds"])
+        return found
 
 
 def computed(found: Found | None) -> Found:
-    """What a cell gives that was asked for while computing another: it is there, or was just made."""
+    """A cell that another one is computed from: it is there, or was just made."""
     if found is None:
         raise RuntimeError("a cell was asked for that is not there, of cells that only read")
     return found
 
 
-def in_words(key: Key) -> str:
-    """A key for people: what, of which dataset, how.
+def cell_name(key: Key) -> str:
+    """A key in words: what, of which dataset, how.
 
-    >>> in_words({"cell": "run", "dataset": "WY20K", "inputs": "ab12", "method": "evidence", "seed": None})
+    >>> cell_name({"cell": "run", "dataset": "WY20K", "inputs": "ab12", "method": "evidence", "seed": None})
     'run: WY20K, evidence'
     """
     parts = []
@@ -142,24 +158,56 @@ def _whole(key: Key) -> dict[str, Any]:
     return {"format": CELL_FORMAT, "version": __version__, **key}
 
 
-def _read_cell(path: Path) -> Result | None:
+def _read(path: Path) -> dict[str, Any] | None:
     try:
-        cell: Result = json.loads(path.read_text(encoding="utf-8"))
-        _ = cell["result"]
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError):
-        logger.warning("%s: no finished cell; computing it again", path)
-        return None
-    return cell
-
-
-def _read_arrays(path: Path) -> Arrays | None:
-    try:
+        if path.suffix == ".json":
+            cell: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            _ = cell["result"]
+            return cell
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         logger.warning("%s: no finished cell; computing it again", path)
         return None
+
+
+@cache
+def here() -> Provenance:
+    """This code on this machine."""
+    package, digest = Path(__file__).parents[2], hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package)
+        if name.parts[0] not in _NO_FIGURES:
+            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    system = f"{platform.system()}, Python {platform.python_version()}"
+    machine = f"{cores} cores of {_processor()}, {machine_bytes() / 2**30:.0f} GB, {system}, no GPU"
+    return Provenance(digest.hexdigest()[:8], machine)
+
+
+def _processor() -> str:
+    """The processor's name where the system has it, else its kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def provenance_in_words(made: Iterable[Provenance]) -> str:
+    """Code and machine of some cells; where they differ, all of them with their numbers.
+
+    >>> old, new = Provenance("aa", "2 cores"), Provenance("bb", "2 cores")
+    >>> provenance_in_words([old, new, new])
+    'code aa (1 cell), bb (2 cells); on 2 cores'
+    """
+    cells = list(made) or [here()]
+    codes = [each.code for each in cells]
+    shown = {code: codes.count(code) for code in sorted(set(codes))}
+    words = [f"{code} ({count} {'cells' if count > 1 else 'cell'})" for code, count in shown.items()]
+    machines = [each for each in dict.fromkeys(cell.machine for cell in cells) if each != _NOT_RECORDED]
+    code = codes[0] if len(shown) == 1 else ", ".join(words)
+    return f"code {code}; on {' and '.join(machines) or here().machine}"

@@ -8,9 +8,7 @@ stand in a fact before that day.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -22,29 +20,28 @@ from dualmatch.evaluate import evaluate
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import parse_date
-from dualmatch.methods.align import align
-from dualmatch.methods.resources import quick_unit_seconds
 from dualmatch.research.experiments.cells import Arrays, Result, computed
 from dualmatch.research.experiments.paper import OPEN_WORLD
-from dualmatch.research.experiments.report import Report
-from dualmatch.research.experiments.sampling import restricted
-from dualmatch.research.experiments.study import Study
-from dualmatch.research.experiments.subject import Subject
-from dualmatch.research.experiments.tables import HITS, NOT_RUN, Column, Table, Value, hits_of
-from dualmatch.research.experiments.workbench import Workbench, rankings_of
+from dualmatch.research.experiments.results import NOT_RUN, Report, Row, Table, columns, hits_columns, hits_of_groups
+from dualmatch.research.experiments.subject import Subject, restricted
+from dualmatch.research.experiments.workbench import Study, Workbench, rankings_of, trained_vectors
 
 CUT: Final = "2014-01-01"
 GROUPS: Final = ("unobserved", "observed")
-_COLUMNS: Final = (
-    Column("method"),
-    Column("figures"),
-    Column("protocol"),
-    *(Column(f"{group} {hit.name}", hit.digits) for group in GROUPS for hit in HITS),
+_COLUMNS: Final = (*columns("method", "figures", "protocol"), *hits_columns(*GROUPS))
+_QUOTED: Final = tuple(
+    (method, "quoted, DICEWS", "paper", *figures["unobserved"], *figures["observed"])
+    for method, figures in OPEN_WORLD.items()
 )
+_VARIANTS: Final[dict[Method, str]] = {
+    "dualmatch": "dualmatch, trained before the cut",
+    "temporal": "temporal, run again",
+    "evidence": "evidence, run again with the seeds",
+}
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class CutWorld:
     """The graphs before the cut, and the pairs of both kinds.
 
     Attributes
@@ -73,50 +70,32 @@ def open_world(study: Study) -> Report:
     tables, notes = [], []
     for bench in study.benches():
         subject = bench.subject
-        why_not = _why_not(subject)
-        if why_not is not None:
+        if (why_not := _why_not(subject)) is not None:
             notes.append(f"{subject.name}: not run, {why_not}.")
             continue
         world = cut_world(subject, 0)
-        rows = (*_quoted(subject.paper_name), *_ours(bench, study))
+        rows = (*(_QUOTED if subject.paper_name == "DICEWS" else ()), *_ours(bench, study))
         title = (
             f"{subject.name}: {len(world.seeds):,} seeds, {len(world.sets['unobserved']):,} unobserved and "
             f"{len(world.sets['observed']):,} observed pairs tested"
         )
         tables.append(Table(subject.slug, title, _COLUMNS, rows))
-    if study.absent(("DICEWS",)):
-        missing: tuple[Value, ...] = (NOT_RUN,) * 6
-        rows = (*_quoted("DICEWS"), *((method, "ours", "paper", *missing) for method in study.methods))
-        tables.append(Table("dicews", "DICEWS (the dataset is not here)", _COLUMNS, rows))
+    if study.absent("DICEWS"):
+        ours = ((method, "ours", "paper", *[NOT_RUN] * 6) for method in study.methods)
+        tables.append(Table("dicews", "DICEWS (the dataset is not here)", _COLUMNS, (*_QUOTED, *ours)))
     return Report("open-world", "Open-world alignment", tuple(tables), notes=tuple(notes), text=(__doc__ or "").strip())
 
 
-def _quoted(name: str | None) -> tuple[tuple[Value, ...], ...]:
-    if name != "DICEWS":
-        return ()
-    return tuple(
-        (method, "quoted, DICEWS", "paper", *figures["unobserved"], *figures["observed"])
-        for method, figures in OPEN_WORLD.items()
-    )
-
-
-def _ours(bench: Workbench, study: Study) -> tuple[tuple[Value, ...], ...]:
-    rows: list[tuple[Value, ...]] = []
-    variants: dict[Method, tuple[str, Callable[[], list[Result | None]]]] = {
-        "dualmatch": ("dualmatch, trained before the cut", lambda: [_dualmatch(bench, seed) for seed in study.seeds]),
-        "temporal": ("temporal, run again", lambda: [_run_again(bench, "temporal")]),
-        "evidence": ("evidence, run again with the seeds", lambda: [_run_again(bench, "evidence")]),
-    }
-    for method, (label, measured) in variants.items():
-        if method not in study.methods:
-            continue
-        runs = measured()
-        for protocol in ("paper", "open"):
-            hits: list[Value] = []
-            for group in GROUPS:
-                hits += hits_of([each and each[protocol][group] for each in runs])
-            rows.append((label, f"ours, {bench.subject.name}", protocol, *hits))
-    return tuple(rows)
+def _ours(bench: Workbench, study: Study) -> list[Row]:
+    rows: list[Row] = []
+    for method, label in _VARIANTS.items():
+        if method in study.methods:
+            trained = method == "dualmatch"
+            runs = [_dualmatch(bench, seed) for seed in study.seeds] if trained else [_run_again(bench, method)]
+            for protocol in ("paper", "open"):
+                hits = hits_of_groups(runs, protocol, GROUPS)
+                rows.append((label, f"ours, {bench.subject.name}", protocol, *hits))
+    return rows
 
 
 def _why_not(subject: Subject) -> str | None:
@@ -134,39 +113,28 @@ def _why_not(subject: Subject) -> str | None:
     return None
 
 
-def cut_world(subject: Subject, seed: int) -> World:
+def cut_world(subject: Subject, seed: int) -> CutWorld:
     """Cut both graphs, and draw the seeds among the observed pairs."""
-    before, rows = [], []
-    for graph in (subject.source, subject.target):
-        part, entities = graph_before(graph, parse_date(CUT))
-        before.append(part)
-        rows.append(entities)
+    (source, source_rows), (target, target_rows) = (
+        graph_before(graph, parse_date(CUT)) for graph in (subject.source, subject.target)
+    )
     gold = subject.gold
-    observed = np.isin(gold[:, 0], rows[0]) & np.isin(gold[:, 1], rows[1])
+    observed = np.isin(gold[:, 0], source_rows) & np.isin(gold[:, 1], target_rows)
     rng = np.random.default_rng(seed)
     count = min(len(subject.supervision), int(observed.sum()) // 2)
     chosen = np.sort(rng.permutation(np.flatnonzero(observed))[:count])
     tested = np.ones(len(gold), dtype=bool)
     tested[chosen] = False
     sets = {"all": gold[tested], "observed": gold[tested & observed], "unobserved": gold[tested & ~observed]}
-    return World((before[0], before[1]), (rows[0], rows[1]), gold[chosen], sets)
+    return CutWorld((source, target), (source_rows, target_rows), gold[chosen], sets)
 
 
 def graph_before(graph: TemporalGraph, cut: int) -> tuple[TemporalGraph, NDArray[np.integer]]:
     """The facts that begin before a day and the entities they mention, with the rows these have in the whole graph."""
     early = graph.begin < cut
-    entities = np.unique(np.concatenate([graph.head[early], graph.tail[early]]))
-    facts_only = TemporalGraph(
-        graph.head[early],
-        graph.relation[early],
-        graph.tail[early],
-        graph.begin[early],
-        graph.end[early],
-        graph.entities,
-        graph.relations,
-        name=f"{graph.name} before the cut",
-    )
-    return restricted(facts_only, entities)
+    facts = {name: getattr(graph, name)[early] for name in ("head", "relation", "tail", "begin", "end")}
+    entities = np.unique(np.concatenate([facts["head"], facts["tail"]]))
+    return restricted(replace(graph, **facts, name=f"{graph.name} before the cut"), entities), entities
 
 
 def _dualmatch(bench: Workbench, seed: int) -> Result | None:
@@ -174,19 +142,15 @@ def _dualmatch(bench: Workbench, seed: int) -> Result | None:
     key = bench.key("open-world", "dualmatch", None, seed, cut=CUT)
 
     def train() -> Arrays:
-        subject, world = bench.subject, cut_world(bench.subject, seed)
-        unit, start = quick_unit_seconds(), time.perf_counter()
+        subject, world, run = bench.subject, cut_world(bench.subject, seed), bench.context(seed=seed)
         whole = subject.source, subject.target
-        similarity = carried_over_similarity(
-            world.before, whole, world.rows, world.seeds_before, bench.config(seed=seed), bench.training_progress
-        )
-        return {
-            "h_source": similarity.dense_source,
-            "h_target": similarity.dense_target,
-            "known": world.seeds,
-            "seconds": np.array(time.perf_counter() - start),
-            "unit_seconds": np.array(unit),
-        }
+        with run.stages("relational"):
+            return trained_vectors(
+                world.seeds,
+                lambda: carried_over_similarity(
+                    world.before, whole, world.rows, world.seeds_before, run.config, run.stages.step
+                ),
+            )
 
     def compute() -> Result:
         trained = computed(bench.cells.arrays({**key, "cell": "open-world trained"}, train))
@@ -200,14 +164,12 @@ def _run_again(bench: Workbench, method: Method) -> Result | None:
     """A channel that learns nothing, on the whole graphs; tested on the same pairs as seed 0 of the others."""
 
     def compute() -> Result:
-        subject, world = bench.subject, cut_world(bench.subject, 0)
+        world = cut_world(bench.subject, 0)
         if method == "temporal":
             return rankings_of(bench.time_plan(), world.sets)
-        alignment = align(
-            subject.source, subject.target, world.seeds, config=bench.config(method), progress=bench.progress
-        )
         groups = {group: world.sets[group] for group in GROUPS}
-        found = evaluate(alignment, np.concatenate([world.seeds, world.sets["all"]]), groups)
-        return {name: asdict(found)[name] for name in ("paper", "open")}
+        gold = np.concatenate([world.seeds, world.sets["all"]])
+        found = asdict(evaluate(bench.align(method, world.seeds), gold, groups))
+        return {name: found[name] for name in ("paper", "open")}
 
     return bench.cells.result(bench.key("open-world", method, None, None, cut=CUT), compute)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
@@ -98,14 +99,17 @@ class Subject:
 
     @cached_property
     def is_time_sensitive(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """For the entities of both graphs, whether more than half of the time slots of their facts are known."""
         return time_sensitive(self.source), time_sensitive(self.target)
 
-    def groups(self, setting: Setting) -> Mapping[str, Pairs]:
+    def groups(self, setting: Setting) -> dict[str, Pairs]:
         """Tested pairs by time sensitivity; empty where no pair is lowly sensitive."""
         tested = self.tested(setting)
         high = self.is_time_sensitive[0][tested[:, 0]] & self.is_time_sensitive[1][tested[:, 1]]
         return {} if high.all() or not high.any() else {"high": tested[high], "low": tested[~high]}
+
+    def sets(self, setting: Setting) -> dict[str, Pairs]:
+        """All tested pairs, and their groups."""
+        return {"all": self.tested(setting), **self.groups(setting)}
 
     def published_group(self, group: str, setting: Setting) -> Path | None:
         """The published list of a group's pairs, where the folder has it."""
@@ -125,7 +129,10 @@ def open_subject(path: Path) -> Subject:
             raise InputError(f"{file}: no such file; experiments need graphs and true pairs")
         digest.update(f"{name}\0{git_blob(file) if file.is_file() else ''}\0".encode())
     facts = git_blob(path / "triples_1"), git_blob(path / "triples_2")
-    name, paper_name = _KNOWN.get(facts, (_own_name(path), None))
+    own = path.resolve().name
+    if own.lower() in {name.lower() for names in _KNOWN.values() for name in names}:
+        own = f"{own} (other facts)"  # it must not pass for a dataset that its facts are not
+    name, paper_name = _KNOWN.get(facts, (own, None))
     return Subject(path, name, paper_name, digest.hexdigest()[:32])
 
 
@@ -143,17 +150,8 @@ def open_subjects(paths: Iterable[Path]) -> tuple[Subject, ...]:
     return tuple(subjects.values())
 
 
-def _own_name(path: Path) -> str:
-    """The folder's own name, kept from passing for a dataset that its facts are not."""
-    own = path.resolve().name
-    known = {name.lower() for names in _KNOWN.values() for name in names}
-    return f"{own} (other facts)" if own.lower() in known else own
-
-
 def time_sensitive(graph: TemporalGraph) -> NDArray[np.bool_]:
     """Entities with more than half of the time slots of their facts known; begin and end are two slots.
-
-    An entity in no fact is not sensitive to time.
 
     >>> graph = TemporalGraph.from_facts([("a", "r", "b", "1990", "-inf"), ("a", "r", "c", "1990", "1991")])
     >>> dict(zip(graph.entities, time_sensitive(graph).tolist()))
@@ -165,3 +163,37 @@ def time_sensitive(graph: TemporalGraph) -> NDArray[np.bool_]:
     dated = np.bincount(ends, np.concatenate([known, known]), minlength=graph.n_entities)
     sensitive: NDArray[np.bool_] = 2 * dated > slots
     return sensitive
+
+
+def sample(
+    source: TemporalGraph, target: TemporalGraph, gold: Pairs, share: float, rng: Generator
+) -> tuple[TemporalGraph, TemporalGraph, Pairs]:
+    """Keep a share of the pairs and of the entities without a partner on each side, and the facts between them.
+
+    >>> graph = TemporalGraph.from_facts([("a", "r", "b", "1990"), ("c", "r", "d", "1991")])
+    >>> pairs = np.arange(4).repeat(2).reshape(-1, 2)
+    >>> source, _, gold = sample(graph, graph, pairs, 1.0, np.random.default_rng(0))
+    >>> source.n_facts, len(gold)
+    (2, 4)
+    """
+    kept = np.sort(rng.permutation(len(gold))[: round(share * len(gold))])
+    parts, rows = [], []
+    for side, graph in enumerate((source, target)):
+        alone = np.setdiff1d(np.arange(graph.n_entities), gold[:, side])
+        some = rng.permutation(alone)[: round(share * len(alone))]
+        entities = np.sort(np.concatenate([gold[kept, side], some]))
+        parts.append(restricted(graph, entities))
+        rows.append(np.searchsorted(entities, gold[kept, side]))
+    return parts[0], parts[1], np.stack(rows, axis=1).astype(np.int32)
+
+
+def restricted(graph: TemporalGraph, entities: NDArray[np.integer]) -> TemporalGraph:
+    """The graph of some entities, sorted rows, and the facts between them; relations stay as they are."""
+    row = np.full(graph.n_entities, -1, dtype=np.int32)
+    row[entities] = np.arange(len(entities))
+    facts = (row[graph.head] >= 0) & (row[graph.tail] >= 0)
+    head, relation, tail, begin, end = (
+        column[facts] for column in (row[graph.head], graph.relation, row[graph.tail], graph.begin, graph.end)
+    )
+    names = tuple(graph.entities[at] for at in entities.tolist())
+    return replace(graph, head=head, relation=relation, tail=tail, begin=begin, end=end, entities=names)

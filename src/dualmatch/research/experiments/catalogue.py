@@ -1,0 +1,123 @@
+"""The nine experiments by name, and RESULTS.md: one page of what they wrote, nothing in it typed by hand."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dualmatch.errors import InputError
+from dualmatch.files.atomic import replacing, write_text
+from dualmatch.research.experiments.ablation import ablation
+from dualmatch.research.experiments.case_study import case_study
+from dualmatch.research.experiments.decoder import decoder
+from dualmatch.research.experiments.example import example
+from dualmatch.research.experiments.open_world import open_world
+from dualmatch.research.experiments.overall import overall
+from dualmatch.research.experiments.results import NOT_RUN, PROTOCOLS, Report
+from dualmatch.research.experiments.scalability import scalability
+from dualmatch.research.experiments.sensitivity import sensitivity
+from dualmatch.research.experiments.statistics import datasets
+from dualmatch.research.experiments.workbench import Study
+
+FIGURES: Final = "results"
+"""Folder beside RESULTS.md that figures and CSV files are copied to."""
+_LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png))\)")
+"""A link of an experiment's page to a table or figure beside it."""
+_COPIED: Final = (".csv", ".png", ".svg")
+
+
+class Experiment(NamedTuple):
+    """What runs it, and whether it draws figures."""
+
+    run: Callable[[Study], Report]
+    draws: bool = False
+
+
+EXPERIMENTS: Final = {
+    "overall": Experiment(overall),
+    "ablation": Experiment(ablation),
+    "sensitivity": Experiment(sensitivity),
+    "decoder": Experiment(decoder, draws=True),
+    "scalability": Experiment(scalability, draws=True),
+    "open-world": Experiment(open_world),
+    "case-study": Experiment(case_study),
+    "example": Experiment(example),
+    "datasets": Experiment(datasets),
+}
+
+
+def collect_results(folder: Path, page: Path) -> list[Path]:
+    """Put the pages of all experiments into one, marking those that were not run.
+
+    Parameters
+    ----------
+    folder:
+        Where the experiments wrote to.
+    page:
+        The page to write; figures and CSV files go to ``results/`` beside it.
+
+    Raises
+    ------
+    InputError
+        Where no experiment has been run, or a file that a page shows is gone.
+    """
+    pages = {name: folder / f"{name}.md" for name in EXPERIMENTS}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items() if path.is_file()}
+    if not texts:
+        raise InputError(f"{folder}: no experiment has written here; run some with -o {folder}")
+    parts = [
+        "# Results",
+        "Made by `dualmatch experiment results` from what the experiments themselves wrote; do not edit. How to redo "
+        "each of them, and what we make of it: [docs/experiments.md](docs/experiments.md). Tables as CSV and figures "
+        f"as SVG: [{FIGURES}/]({FIGURES}/).",
+        PROTOCOLS,
+        "\n".join(
+            f"- [{name}](#{_anchor(texts[name])})" if name in texts else f"- {name}: {NOT_RUN}" for name in EXPERIMENTS
+        ),
+    ]
+    for name in EXPERIMENTS:
+        if name in texts:
+            text = re.sub(r"(?m)^#", "##", texts[name].strip().replace(f"{PROTOCOLS}\n\n", ""))  # said once, above
+            parts.append(_LINKED.sub(rf"]({FIGURES}/\g<file>)", text))
+        else:
+            parts.append(f"## {name}\n\n{NOT_RUN}")
+    files = [file for name, text in texts.items() for file in _linked_files(folder, name, text)]
+    write_text(page, "\n\n".join(parts) + "\n")
+    return [page, *_copied(files, page.parent / FIGURES)]
+
+
+def _anchor(text: str) -> str:
+    """Where GitHub and its like jump to: the page's own title."""
+    title = text.splitlines()[0].lstrip("# ")
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _linked_files(folder: Path, name: str, text: str) -> list[Path]:
+    """The tables and figures that a page links, figures in both kinds; not what an earlier run left beside it."""
+    found = []
+    for match in _LINKED.finditer(text):
+        path = folder / match["file"]
+        found += [path, path.with_suffix(".svg")] if path.suffix == ".png" else [path]
+    missing = [path.name for path in found if not path.is_file()]
+    if missing:
+        raise InputError(
+            f"{folder / f'{name}.md'}: {missing[0]} is not beside it; run dualmatch experiment {name} again"
+        )
+    return found
+
+
+def _copied(files: list[Path], to: Path) -> list[Path]:
+    """Copy files; tables and figures of experiments that no page shows any more are removed."""
+    to.mkdir(parents=True, exist_ok=True)
+    for path in files:
+        with replacing(to / path.name) as temporary:
+            shutil.copyfile(path, temporary)
+    kept = {path.name for path in files}
+    for path in to.iterdir():
+        ours = any(path.stem == name or path.stem.startswith(f"{name}-") for name in EXPERIMENTS)
+        if ours and path.suffix in _COPIED and path.name not in kept:
+            path.unlink()
+    return [to / path.name for path in files]
