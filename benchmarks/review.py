@@ -28,7 +28,7 @@ from dualmatch.readers.options import ReadOptions
 from dualmatch.review.serve import Place, Serving
 from dualmatch.review.session import Filter, Session
 from dualmatch.runs.companion import ExplainedRun
-from dualmatch.runs.input_spec import Recipe
+from dualmatch.runs.input_spec import InputSpec
 from dualmatch.simulate import SimulatedPair, scale_world, simulate
 
 
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def measure(grounds: ExplanationBasis, folder: Path, decisions: int) -> None:
-    run = ExplainedRun(grounds, Config(), Recipe((), (ReadOptions(), ReadOptions())), {})
+    run = ExplainedRun(grounds, Config(), InputSpec((), (ReadOptions(), ReadOptions())), {})
     start = time.perf_counter()
     session = Session(folder / "links.tsv", run, DecisionLog.open(folder / "decisions.db"))
     print(f"order the queue: {time.perf_counter() - start:.2f} s")

@@ -17,7 +17,7 @@ import dualmatch
 from dualmatch.cli import console
 from dualmatch.cli.main import main
 from dualmatch.config import Config
-from dualmatch.runs.options_file import links_file, read_run_file
+from dualmatch.runs.options_file import links_file, read_options_file
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDE = (DOCS / "own-data.md").read_text()
@@ -65,7 +65,7 @@ def test_the_examples_of_the_api_page(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_run_file_of_the_command_line_page_is_one(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", (DOCS / "command-line.md").read_text(), re.DOTALL)
     (tmp_path / "run.toml").write_text(text)
-    run = read_run_file(tmp_path / "run.toml")
+    run = read_options_file(tmp_path / "run.toml")
     assert Config.checked(**run.options).max_fdr == 0.01
     assert (run.reading[0].time_format, run.reading[1].on_error) == ("%d.%m.%Y", "skip")
 

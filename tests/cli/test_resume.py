@@ -284,7 +284,7 @@ def test_a_folder_is_begun_resumed_and_replaced_as_asked(
     run = tmp_path / "run"
     assert "no run was begun in it" in refused(call(world, run, "--resume"), capsys, tmp_path)
     interrupted(world, run, monkeypatch)
-    assert "go on with --resume, or begin it anew with --force" in refused(call(world, run), capsys, tmp_path)
+    assert "resume it with --resume, or begin it anew with --force" in refused(call(world, run), capsys, tmp_path)
     assert "is not finished" in refused(["report", str(run), "-o", str(tmp_path / "r.html")], capsys, tmp_path)
     main(call(world, run, "--force", "--max-fdr", "0.2"))
     assert "holds a finished run" in refused(call(world, run), capsys, tmp_path)

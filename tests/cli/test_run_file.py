@@ -14,7 +14,7 @@ from conftest import refused
 from dualmatch.cli.align import align_command
 from dualmatch.cli.main import main
 from dualmatch.config import Config
-from dualmatch.runs.options_file import read_run_file
+from dualmatch.runs.options_file import read_options_file
 
 SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
 COLUMNS = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
@@ -158,7 +158,7 @@ def test_every_slip_is_told_at_once(here: Path, capsys: pytest.CaptureFixture[st
         ("source = 3\n", "run.toml: [source] option"),
         ("output_format = 'xls'\n", "no format of links is called 'xls'; there are tsv"),
         ("source_prefix = 'wd'\n", "run.toml: prefix wd: its IRI is missing; add --prefix wd=IRI"),
-        ("hops = \n", "run.toml: is no TOML (Invalid value (at line 1, column 8)); mend it"),
+        ("hops = \n", "run.toml: is no TOML (Invalid value (at line 1, column 8)); fix it"),
     ],
 )
 def test_a_run_file_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:
@@ -169,5 +169,5 @@ def test_a_run_file_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str
 
 def test_forbidden_pairs_are_found_from_anywhere_too(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text('seeds = "known.tsv"\nforbid = "rejected.tsv"\n')
-    call = read_run_file(tmp_path / "run.toml").call
+    call = read_options_file(tmp_path / "run.toml").call
     assert (call.seeds, call.forbid) == (tmp_path / "known.tsv", tmp_path / "rejected.tsv")

@@ -99,7 +99,7 @@ def test_runs_of_other_kinds_are_refused(place: Path, tmp_path: Path, capsys: py
     facts = ["--source-facts", str(place / "s-new.tsv"), "--run", str(tmp_path / "new.run")]
     said = refused(["update", str(tmp_path / "temporal.run"), *facts], capsys, tmp_path)
     assert "this run is of temporal" in said
-    assert "looked at labels" in refused(["update", str(tmp_path / "labels.run"), *facts], capsys, tmp_path)
+    assert "compared labels" in refused(["update", str(tmp_path / "labels.run"), *facts], capsys, tmp_path)
 
 
 def of_another_version(run: Path, copy: Path, **options: object) -> Path:
@@ -132,7 +132,7 @@ def test_a_finished_run_of_another_version_is_read(
         called("report", run, "-o", run / "report.html")
         called("explain", run, pairs[0][0])
         session = open_session(run / "links.tsv")
-        assert len(session.run.grounds.pairs) == len(pairs)
+        assert len(session.run.basis.pairs) == len(pairs)
     facts = ["--source-facts", str(place / "s-new.tsv"), "--run", str(tmp_path / "new")]
     said = refused(["update", str(strange), *facts], capsys, tmp_path)
     assert "this run of dualmatch 9.9 has options that" in said

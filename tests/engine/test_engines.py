@@ -25,7 +25,7 @@ from dualmatch.errors import InputError, OutputError
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.readers.options import ReadOptions
-from dualmatch.runs.input_spec import Recipe
+from dualmatch.runs.input_spec import InputSpec
 from dualmatch.simulate import SimulatedPair, World, simulate
 
 pytest.importorskip("distributed", reason="the extra [dask] is not installed")
@@ -337,8 +337,8 @@ def test_workers_read_the_files_they_see(cluster: Cluster, tmp_path: Path, caplo
         )
     skipping = ReadOptions(on_error="skip")
     caplog.set_level("WARNING", "dualmatch")  # another test may have silenced it
-    recipe = Recipe(files, (skipping, skipping))
-    here, there = recipe.read(), recipe.read(cluster)
+    spec = InputSpec(files, (skipping, skipping))
+    here, there = spec.read(), spec.read(cluster)
     warned = [
         record.getMessage()
         for record in caplog.records
@@ -350,7 +350,7 @@ def test_workers_read_the_files_they_see(cluster: Cluster, tmp_path: Path, caplo
     assert there.source.entities == here.source.entities
     assert there.target.begin.tobytes() == here.target.begin.tobytes()
     with pytest.raises(InputError, match=r"a\.tsv:2"):
-        Recipe(files, (ReadOptions(), ReadOptions())).read(cluster)
+        InputSpec(files, (ReadOptions(), ReadOptions())).read(cluster)
     assert not cluster.sees([tmp_path / "nowhere"])
 
 

@@ -22,8 +22,7 @@ from dualmatch import (
 from dualmatch.explain.basis import basis_of
 from dualmatch.explain.explain import reasons
 from dualmatch.readers.options import ReadOptions
-from dualmatch.runs.companion import input_hashes
-from dualmatch.runs.input_spec import Recipe
+from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.outputs import Outputs
 from dualmatch.simulate import World, shuffled_copy, simulate
 
@@ -70,7 +69,7 @@ def test_facts_and_what_is_lacking_are_what_the_rounds_believed(mixed: Alignment
     state = grounds.state
     place = {pair: at for at, pair in enumerate(zip(state.candidates.row, state.candidates.column, strict=True))}
     value = np.array([state.value[place[pair]] for pair in map(tuple, pairs.tolist())])
-    told = np.array([each.weight.sum() + each.names + each.not_found for each in grounds.evidence(pairs)])
+    told = np.array([each.weight.sum() + each.balance.names + each.balance.not_found for each in grounds.evidence(pairs)])
     # The last sweep judged by what was known before it.
     assert np.abs(told - value).max() < 1
     assert np.corrcoef(told, value)[0, 1] > 0.999
@@ -259,12 +258,12 @@ def test_methods_without_evidence_cannot_explain() -> None:
 
 
 def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path) -> None:
-    recipe = Recipe((small_world,), (ReadOptions(), ReadOptions()))
-    data = recipe.read().folder
+    spec = InputSpec((small_world,), (ReadOptions(), ReadOptions()))
+    data = spec.read().folder
     assert data is not None
     alignment = align(data.source, data.target, data.read_pairs(small_world / "sup_pairs"), method="evidence")
     path = tmp_path / "links.tsv"
-    Outputs(path, explained=True).write(alignment, None, recipe, input_hashes(recipe))
+    Outputs(path, explained=True).write(alignment, None, spec, spec.hashes())
     grounds, in_memory = read_explanation_basis(path), basis_of(alignment)
     for row, name in enumerate(data.source.entities):
         from_file, by_id = explain(grounds, name), explain(grounds, str(data.source_ids[row]))
@@ -275,10 +274,10 @@ def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path
 
 
 def test_many_to_one_is_known_to_explanations(small_world: Path, tmp_path: Path) -> None:
-    recipe = Recipe((small_world,), (ReadOptions(), ReadOptions()))
-    sides = recipe.read()
+    spec = InputSpec((small_world,), (ReadOptions(), ReadOptions()))
+    sides = spec.read()
     alignment = align(sides.source, sides.target, method="evidence", many_to_one=True, min_confidence=0.9)
-    Outputs(tmp_path / "links.tsv", explained=True).write(alignment, None, recipe, input_hashes(recipe))
+    Outputs(tmp_path / "links.tsv", explained=True).write(alignment, None, spec, spec.hashes())
     expected = [alignment.unlinked.in_words(at, sides.target.entities) for at in range(len(alignment.unmatched))]
     assert expected
     assert not any(words.startswith("taken") for words in expected)

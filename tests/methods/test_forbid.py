@@ -18,7 +18,7 @@ from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.links.decisions import DecisionLog, Verdict
 from dualmatch.links.read import read_links
 from dualmatch.readers.options import ReadOptions
-from dualmatch.runs.input_spec import Recipe
+from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import links_file
 from dualmatch.simulate import World, simulate
 
@@ -137,7 +137,7 @@ def test_decisions_and_files_on_the_command_line(small_world: Path, tmp_path: Pa
 
 def test_a_folder_s_ids_may_be_forbidden(make_folder: MakeFolder) -> None:
     folder = make_folder(rejected="10\t20\n11\t\n10\t21\n")
-    sides = Recipe((folder,), (ReadOptions(), ReadOptions())).read()
+    sides = InputSpec((folder,), (ReadOptions(), ReadOptions())).read()
     rows = sides.read_forbidden(folder / "rejected")
     names = [(sides.source.entities[s], None if t < 0 else sides.target.entities[t]) for s, t in rows.tolist()]
     assert sorted(names, key=str) == [("Ada", "Q7"), ("Ada", "Q84"), ("London", None)]

@@ -40,7 +40,7 @@ def decide(client: Client, verdict: str, source: int, **more: object) -> str:
 
 def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, serving: Serving) -> None:
     order = serving.session.queue.order.tolist()
-    names = serving.session.run.grounds.source.entities
+    names = serving.session.run.basis.source.entities
     assert first_pair(client) == order[0]
     for place, verdict in enumerate(("accept", "reject", "none", "skip")):
         assert decide(client, verdict, order[place]) == f"/pair/{order[place + 1]}"
@@ -55,7 +55,7 @@ def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, servi
     assert client.post("/undo", seen=rows[-1].id).status == 409
 
 
-def test_the_other_tab_is_told(client: Client, serving: Serving) -> None:
+def test_a_conflict_with_another_tab_is_reported(client: Client, serving: Serving) -> None:
     source = first_pair(client)
     decide(client, "skip", source)
     answer = client.post("/decide", verdict="none", source=source, seen=0)
@@ -74,28 +74,28 @@ def test_a_target_is_given_once(client: Client, serving: Serving) -> None:
 
 
 def test_a_pair_shows_what_adds_up_and_what_the_run_says(client: Client, serving: Serving) -> None:
-    grounds = serving.session.run.grounds
-    source, target = grounds.pairs[np.argmin(grounds.confidence)].tolist()
+    basis = serving.session.run.basis
+    source, target = basis.pairs[np.argmin(basis.confidence)].tolist()
     page = client.ask(f"/pair/{source}?status=all").text
-    name, confidence = grounds.target.entities[target], grounds.confidence.min()
+    name, confidence = basis.target.entities[target], basis.confidence.min()
     assert f"Linked with {name}, confidence {confidence:.3f}." in page
     table = re.search(r'<table class="reasons">.*?</table>', page, re.DOTALL)
     assert table is not None
     *parts, total = map(float, re.findall(r">([+-]\d+\.\d\d)<", table[0]))
     assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 1))
     assert total == pytest.approx(np.log(confidence / (1 - confidence)), abs=0.01)
-    none = grounds.unlinked
+    none = basis.unlinked
     for at, verdict in (
         (int(np.argmax(none.is_no_match)), "No match"),
         (int(np.argmin(none.is_no_match)), "Undecided"),
     ):
         sure = f" (confidence {none.confidence[at]:.3f})" if verdict == "No match" else ""
-        words = f"{verdict}{sure}: {none.in_words(at, grounds.target.entities)}."
+        words = f"{verdict}{sure}: {none.in_words(at, basis.target.entities)}."
         assert words in client.ask(f"/pair/{none.row[at]}?status=all").text
 
 
 def test_the_queue_is_filtered_by_what_the_run_says(client: Client, serving: Serving) -> None:
-    none = serving.session.run.grounds.unlinked
+    none = serving.session.run.basis.unlinked
     expected = {"no match": int(none.is_no_match.sum()), "undecided": int((~none.is_no_match).sum())}
     for outcome, count in expected.items():
         page = client.ask(f"/?outcome={outcome.replace(' ', '+')}").text
@@ -108,12 +108,12 @@ def test_the_queue_is_filtered_by_what_the_run_says(client: Client, serving: Ser
 
 def test_pick_another_finds_by_name(client: Client, serving: Serving) -> None:
     source = first_pair(client)
-    name = serving.session.run.grounds.target.entities[5]
+    name = serving.session.run.basis.target.entities[5]
     page = client.ask(f"/pair/{source}?find={name.upper()}").text
     assert 'show=5" id="first-found"' in page.replace("&amp;", "&")
     assert "No entity of the target" in client.ask(f"/pair/{source}?find=nobody").text
     decide(client, "accept", source, target=5)
-    assert serving.session.log.state.holder == {name: serving.session.run.grounds.source.entities[source]}
+    assert serving.session.log.state.holder == {name: serving.session.run.basis.source.entities[source]}
 
 
 def test_exports_are_what_align_and_others_read(client: Client, serving: Serving, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_exports_are_what_align_and_others_read(client: Client, serving: Serving
     assert [row["verdict"] for row in listed] == ["accept", "reject", "none", "skip"]
     (tmp_path / "seeds.tsv").write_bytes(client.ask("/export/seeds.tsv").body)
     (tmp_path / "rejected.tsv").write_bytes(rejected.encode())
-    world = serving.session.run.recipe.paths[0]
+    world = serving.session.run.spec.paths[0]
     call = ["align", str(world), "-o", str(tmp_path / "again.tsv"), "-q", "--seeds", str(tmp_path / "seeds.tsv")]
     main([*call, "--forbid", str(tmp_path / "rejected.tsv")])
     links = set(read_links(tmp_path / "again.tsv")[0])
@@ -145,13 +145,13 @@ def test_exports_are_what_align_and_others_read(client: Client, serving: Serving
     assert links.isdisjoint(now.forbidden)
 
 
-def test_align_again_uses_the_decisions_and_tells_what_changed(
+def test_align_again_uses_the_decisions_and_shows_what_changed(
     client: Client, serving: Serving, doubtful: Path
 ) -> None:
     gold = dict(line.split("\t") for line in (doubtful / "gold.tsv").read_text().splitlines())
     session = serving.session
-    names, targets = session.run.grounds.source.entities, session.run.grounds.target.entity_rows
-    before = {tuple(pair) for pair in session.run.grounds.pairs.tolist()}
+    names, targets = session.run.basis.source.entities, session.run.basis.target.entity_rows
+    before = {tuple(pair) for pair in session.run.basis.pairs.tolist()}
     for row in session.queue.order[:25].tolist():
         if names[row] in gold:
             decide(client, "accept", row, target=targets[gold[names[row]]])
@@ -163,7 +163,7 @@ def test_align_again_uses_the_decisions_and_tells_what_changed(
     assert serving.again.state == "done", serving.again.words
     page = client.ask("/again").text
     assert "you decided" in page
-    after = {tuple(pair) for pair in session.run.grounds.pairs.tolist()}
+    after = {tuple(pair) for pair in session.run.basis.pairs.tolist()}
     changed = {s for s, _ in before ^ after}
     assert {change.source for change in serving.again.changes} == changed
     written = session.path.with_name("links.reviewed.tsv")
@@ -176,7 +176,7 @@ def test_align_again_uses_the_decisions_and_tells_what_changed(
 
 
 def test_the_run_file_of_a_new_run_does_it_again(doubtful: Path, tmp_path: Path) -> None:
-    """Though the first run had seeds and forbidden pairs of its own, and decisions go on afterwards."""
+    """Though the first run had seeds and forbidden pairs of its own, and decisions continue afterwards."""
     gold = [line.split("\t") for line in (doubtful / "gold.tsv").read_text().splitlines()]
     (tmp_path / "known.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in gold[:10]))
     (tmp_path / "apart.tsv").write_text(f"{gold[20][0]}\t{gold[21][1]}\n")
@@ -209,7 +209,7 @@ def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch
         assert client.ask("/prepared").text == '{"prepared":false}'
         early = session.view(one, int(session.queue.proposed[one]))
         decide(client, "accept", one)
-        session._prepare(session.run.grounds)
+        session._prepare(session.run.basis)
         assert client.ask("/prepared").text == '{"prepared":true}'
         late = session.view(one, int(session.queue.proposed[one]))
         assert {each.fact for each in early.left} == {each.fact for each in late.left}
@@ -218,7 +218,7 @@ def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch
         assert "In log-odds" in page
 
 
-def test_decisions_of_other_graphs_are_told_and_left_aside(
+def test_decisions_of_other_graphs_are_reported_and_ignored(
     links: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = DecisionLog.open(links.with_name("links.tsv.decisions.db"))
@@ -275,7 +275,7 @@ def test_ctrl_c_ends_it_well(links: Path) -> None:
     assert "Traceback" not in said
 
 
-def test_what_cannot_be_reviewed_is_told(
+def test_what_cannot_be_reviewed_is_refused(
     links: Path, small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporal = tmp_path / "temporal.tsv"

@@ -14,12 +14,12 @@ import pytest
 from dualmatch import InputError, OutputError, TemporalGraph, align, read_explanation_basis
 from dualmatch.links.write import relation_table
 from dualmatch.readers.options import ReadOptions
-from dualmatch.runs.companion import companion_of, input_hashes
-from dualmatch.runs.input_spec import FOLDER_FILES, Recipe
+from dualmatch.runs.companion import companion_of
+from dualmatch.runs.input_spec import FOLDER_FILES, InputSpec
 from dualmatch.runs.outputs import Outputs
 from dualmatch.simulate import World, simulate
 
-NO_FILES = Recipe((), (ReadOptions(), ReadOptions()))
+NO_FILES = InputSpec((), (ReadOptions(), ReadOptions()))
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,10 @@ def made(small_world: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 
 
 def write(folder: Path, path: Path, **options: object) -> None:
-    recipe = Recipe((folder,), (ReadOptions(), ReadOptions()))
-    sides = recipe.read()
-    alignment = align(sides.source, sides.target, method="evidence", **options)
-    Outputs(path, explained=True).write(alignment, None, recipe, input_hashes(recipe))
+    spec = InputSpec((folder,), (ReadOptions(), ReadOptions()))
+    pair = spec.read()
+    alignment = align(pair.source, pair.target, method="evidence", **options)
+    Outputs(path, explained=True).write(alignment, None, spec, spec.hashes())
 
 
 @pytest.fixture
@@ -74,8 +74,9 @@ def test_the_folder_may_have_moved(copied: tuple[Path, Path]) -> None:
 
 def test_what_the_run_believed_comes_back_to_the_bit(made: tuple[Path, Path]) -> None:
     links, folder = made
-    sides = Recipe((folder,), (ReadOptions(), ReadOptions())).read()
-    evidence, grounds = align(sides.source, sides.target, method="evidence").evidence, read_explanation_basis(links, folder)
+    pair = InputSpec((folder,), (ReadOptions(), ReadOptions())).read()
+    evidence = align(pair.source, pair.target, method="evidence").evidence
+    grounds = read_explanation_basis(links, folder)
     assert evidence is not None
     state, kept = evidence.state, grounds.state
     for one, other in (

@@ -28,8 +28,8 @@ from dualmatch.methods.run_store import NullStore
 from dualmatch.runs import manifest
 from dualmatch.runs.finished import finished_run
 from dualmatch.runs.folder import RunFolder
-from dualmatch.runs.input_spec import ReadOptions, Recipe
-from dualmatch.runs.inputs import RunInputs
+from dualmatch.runs.graph_pair import GraphPair
+from dualmatch.runs.input_spec import InputSpec, ReadOptions
 from dualmatch.runs.manifest import Terms
 from dualmatch.runs.outputs import Outputs
 from dualmatch.simulate import World, simulate
@@ -38,8 +38,8 @@ FOUND = FoundPairs(np.array([[0, 1], [2, 3]], np.int32), np.array([0.1, 0.9]))
 
 
 def terms(folder: Path, **options: object) -> Terms:
-    recipe = Recipe((Path("world"),), (ReadOptions(), ReadOptions()))
-    return Terms.of(Config.checked(**options), recipe, Outputs(folder / "links.tsv"), folder)
+    spec = InputSpec((Path("world"),), (ReadOptions(), ReadOptions()))
+    return Terms.of(Config.checked(**options), spec, Outputs(folder / "links.tsv"), folder)
 
 
 def begun(folder: RunFolder) -> RunFolder:
@@ -83,20 +83,20 @@ def assert_same(one: object, other: object) -> None:
 @pytest.mark.parametrize("n_seeds", [0, 20])
 @pytest.mark.parametrize("with_labels", [False, True])
 def test_what_rounds_keep_comes_back_to_the_bit(tmp_path: Path, n_seeds: int, with_labels: bool) -> None:
-    pair, keeper = simulate(World(entities=80, seed=2)), Remembers()
+    pair, store = simulate(World(entities=80, seed=2)), Remembers()
     labels = [
         Literals.of_labels({name: name[2:] for name in graph.entities}, graph) for graph in (pair.source, pair.target)
     ]
     literals = (labels[0], labels[1]) if with_labels else None
     seeds = pair.gold[:n_seeds] if n_seeds else None
     problem = Problem.of(pair.source, pair.target, seeds, literals=literals)
-    align_by_evidence(problem, max_rounds=2, keeper=keeper)
-    assert len(keeper.last_round.state.by_slot[0]) > 100
-    assert (keeper.last_round.state.model.names is not None) == with_labels
+    align_by_evidence(problem, max_rounds=2, store=store)
+    assert len(store.last_round.state.by_slot[0]) > 100
+    assert (store.last_round.state.model.names is not None) == with_labels
     with RunFolder.opened(tmp_path / "run") as folder:
-        keeper.put_into(begun(folder))
-        assert_same(folder.kept_round(), keeper.last_round)
-        assert_same(folder.kept_confidence(), keeper.last_confidence)
+        store.put_into(begun(folder))
+        assert_same(folder.kept_round(), store.last_round)
+        assert_same(folder.kept_confidence(), store.last_confidence)
 
 
 def test_graphs_names_and_pairs_come_back(tmp_path: Path) -> None:
@@ -105,10 +105,13 @@ def test_graphs_names_and_pairs_come_back(tmp_path: Path) -> None:
     graph = TemporalGraph(*[column] * 5, odd, ("r",), name="odd", opaque_times=True)
     other = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833")], "other")
     literals = Literals(np.array([1], np.int32), ("label",), ("ä\udcff",)), Literals.of_labels({}, other)
-    inputs = RunInputs(graph, other, literals, FOUND.pairs, None, ("a note",), 3)
+    pair = GraphPair.of(graph, other, literals, FOUND.pairs, None, ("a note",), 3)
     with RunFolder.opened(tmp_path / "run") as folder:
-        begun(folder).keep_inputs(inputs)
-        assert_same(folder.inputs(), inputs)
+        begun(folder).keep_graphs(pair)
+        kept = folder.kept_graphs()
+    for name in ("source", "target", "literals", "seeds", "forbidden", "notes", "report"):
+        assert_same(getattr(kept, name), getattr(pair, name))
+    assert pair.report == {"notes": ["a note"], "rejected": 3}
 
 
 def test_training_is_kept_epoch_by_epoch(tmp_path: Path) -> None:
@@ -162,11 +165,11 @@ def test_the_lock_goes_with_its_process(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_gives_all_it_came_to(tmp_path: Path) -> None:
-    path, pair, keeper = tmp_path / "run", simulate(World(entities=60)), Remembers()
-    align_by_evidence(Problem.of(pair.source, pair.target), max_rounds=1, keeper=keeper)
+    path, pair, store = tmp_path / "run", simulate(World(entities=60)), Remembers()
+    align_by_evidence(Problem.of(pair.source, pair.target), max_rounds=1, store=store)
     with RunFolder.opened(path) as folder:
-        begun(folder).keep_inputs(RunInputs(pair.source, pair.target))
-        keeper.put_into(folder)
+        begun(folder).keep_graphs(GraphPair.of(pair.source, pair.target))
+        store.put_into(folder)
         (path / "links.tsv").write_text("links")
         with pytest.raises(InputError, match="another run is at work"), finished_run(path):
             pass
@@ -177,9 +180,9 @@ def test_a_finished_run_gives_all_it_came_to(tmp_path: Path) -> None:
     with finished_run(path) as run:
         assert run.config == folder.manifest.config
         assert run.links.read_text() == "links"
-        assert_same(run.rounds, keeper.last_round)
-        assert_same(run.confidence, keeper.last_confidence)
-        assert_same(run.inputs.source.head, pair.source.head)
+        assert_same(run.rounds, store.last_round)
+        assert_same(run.confidence, store.last_confidence)
+        assert_same(run.graphs.source.head, pair.source.head)
     (path / "stages" / "outcome.npz").write_bytes(b"")
     with pytest.raises(InputError, match=r"outcome\.npz: is not what the run wrote"), finished_run(path):
         pass
@@ -188,7 +191,7 @@ def test_a_finished_run_gives_all_it_came_to(tmp_path: Path) -> None:
 def finished(path: Path) -> Path:
     pair = simulate(World(entities=20))
     with RunFolder.opened(path) as folder:
-        begun(folder).keep_inputs(RunInputs(pair.source, pair.target))
+        begun(folder).keep_graphs(GraphPair.of(pair.source, pair.target))
         (path / "links.tsv").write_text("links")
         folder.finish()
     return path
@@ -197,7 +200,7 @@ def finished(path: Path) -> Path:
 def test_who_reads_a_run_keeps_others_from_writing_only(tmp_path: Path) -> None:
     path = finished(tmp_path / "run")
     with finished_run(path), finished_run(path) as run:
-        assert run.inputs.source.n_entities == 20
+        assert run.graphs.source.n_entities == 20
         with pytest.raises(InputError, match="run: an update is reading it; wait"), RunFolder.opened(path, force=True):
             pass
     with (

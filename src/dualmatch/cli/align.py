@@ -4,88 +4,85 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.engine import EngineOptions, engine_options
-from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.naming_options import naming_options
-from dualmatch.cli.options import (
+from dualmatch.cli.engine_options import EngineOptions, engine_options
+from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, OPTIONS, config_of, method_options
+from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.shared_options import (
+    PATH,
     called_with,
     force_option,
     given,
     json_option,
-    model_options,
+    naming_options,
     talk_options,
 )
-from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
-from dualmatch.cli.run_options import inputs_of, links_path, run_folder
-from dualmatch.cli.tables import percent
-from dualmatch.config import EXPLAINED, Config
 from dualmatch.errors import InputError
-from dualmatch.explain.basis import no_evidence
-from dualmatch.explain.explain import reasons as reasons_of
-from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs
-from dualmatch.files.compressed import check_there
-from dualmatch.links.write import LINK_FORMATS, no_relations
-from dualmatch.memory import peak_mb
-from dualmatch.methods.align import align
-from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.resources import prepare_process
-from dualmatch.methods.validation import check_deciding, check_labels
-from dualmatch.runs.companion import input_hashes
-from dualmatch.runs.inputs import run_hashes
-from dualmatch.runs.manifest import Terms
-from dualmatch.runs.options_file import RunFile, read_run_file
-from dualmatch.runs.outputs import Outputs
-from dualmatch.runs.record import Cost
+from dualmatch.files.atomic import STANDARD_OUTPUT
 
-_PATH = click.Path(path_type=Path)
+if TYPE_CHECKING:
+    from dualmatch.methods.alignment import Alignment
+    from dualmatch.runs.outputs import Outputs
+
+LINK_FORMATS: Final = ("tsv", "csv", "parquet", "jsonl", "sameas", "sssom")
+_DECIDING: Final = ("min_confidence", "max_fdr", "many_to_one")
+_PANELS: Final = {
+    "Input": "columns formats time_formats on_error max_errors source target time_predicates namespaces",
+    "Output": "output output_format reasons relations_path json_path rejected force",
+    "Deciding": f"method {' '.join(_DECIDING)} seeds forbid",
+    "Names": "labels use_labels prefixes source_prefix target_prefix",
+    "Running": "run_path resume config_path memory_limit engine threads scheduler workers exchange quiet verbose help",
+    "The paper's method (temporal, dualmatch)": " ".join(
+        [name for name in OPTIONS if name not in (*_DECIDING, "memory_limit")] + ["checkpoint"]
+    ),
+}
 
 
-@click.command("align")
+@click.command("align", panels=[click.RichOptionPanel(name, options=words.split()) for name, words in _PANELS.items()])
 @graphs_argument
 @click.option(
     "-o",
     "--output",
-    type=_PATH,
+    type=PATH,
     help="Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
     ".sssom.tsv; - is standard output (TSV), and nothing else goes there.  [default with --run: its links.tsv]",
 )
 @click.option(
     "--run",
     "run_path",
-    type=_PATH,
+    type=PATH,
     metavar="FOLDER",
-    help="Keep the result of every stage in this folder, so that a run that was killed goes on with --resume.",
+    help="Keep the result of every stage in this folder, so that a run that was killed can be resumed.",
 )
 @click.option(
     "--resume",
     is_flag=True,
-    help="Go on with the run that was interrupted in the folder of --run, to the same bytes; files and options must be "
+    help="Resume the run that was interrupted in the folder of --run, to the same bytes; files and options must be "
     "the same.",
 )
 @click.option(
-    "--output-format", type=click.Choice([*LINK_FORMATS]), help="Format of the links.  [default: by the output's name]"
+    "--output-format", type=click.Choice(LINK_FORMATS), help="Format of the links.  [default: by the output's name]"
 )
 @naming_options
 @click.option(
     "--seeds",
-    type=_PATH,
+    type=PATH,
     help="Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review).",
 )
 @click.option(
     "--forbid",
-    type=_PATH,
+    type=PATH,
     help="Pairs that must not come out: two columns of ids or names, an empty second one for an entity without any "
     "partner; or what a file of decisions rejects.",
 )
 @click.option(
     "--checkpoint",
-    type=_PATH,
-    help="Keep the state of training in this file after every epoch; where it exists, training goes on from it.",
+    type=PATH,
+    help="Keep the state of training in this file after every epoch; where it exists, training resumes from it.",
 )
 @click.option(
     "--reasons/--no-reasons",
@@ -95,20 +92,20 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--relations",
     "relations_path",
-    type=_PATH,
-    help="Also write which relations say the same: source, target, direction, score, support.",
+    type=PATH,
+    help="Also write which relations mean the same: source, target, direction, score, support.",
 )
 @click.option(
     "--config",
     "config_path",
-    type=_PATH,
+    type=PATH,
     help="Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
 )
 @click.option(
     "--labels",
-    type=_PATH,
+    type=PATH,
     multiple=True,
-    help="A file of names and labels, two tab-separated columns, to look at besides the facts (method evidence). Given "
+    help="A file of names and labels, two tab-separated columns, to compare besides the facts (method evidence). Given "
     "twice: the source's, then the target's.",
 )
 @click.option(
@@ -119,7 +116,7 @@ _PATH = click.Path(path_type=Path)
 )
 @side_options
 @reading_options
-@model_options(Config)
+@method_options(ALIGN_METHODS)
 @engine_options
 @json_option
 @force_option
@@ -155,10 +152,11 @@ def align_command(
     standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
 
     Beside the links are written OUTPUT.config.toml, the options of the run, to be fed back with --config, and
-    OUTPUT.run.json, how the run went, for dualmatch report. With methods evidence and fused, OUTPUT.why.npz is too:
-    dualmatch explain and review read it.
+    OUTPUT.run.json, the record of the run, for dualmatch report. Method evidence also writes OUTPUT.why.npz, which
+    dualmatch explain and review read.
 
-    A long run is given a folder of its own with --run. Killed at any moment, the same call with --resume goes on.
+    A long run is given a folder of its own with --run. Killed at any moment, it is resumed by the same call with
+    --resume.
 
     \b
     Examples:
@@ -173,69 +171,63 @@ def align_command(
       dualmatch align data/large --run large.run --resume
     """
     start = time.perf_counter()
-    output = links_path(output, run_path, resume, checkpoint)
-    run_file = RunFile() if config_path is None else read_run_file(config_path)
-    config = Config.checked(**{**run_file.options, **given(options)})
-    asked_for = {"seeds": seeds, "forbid": forbid, "reasons": reasons, "output_format": output_format, **naming}
-    call = run_file.call.over(given(asked_for))
-    has_evidence = config.method in EXPLAINED
-    if call.reasons and not has_evidence:
-        raise InputError(f"--reasons: {no_evidence(config.method)}")
-    if relations_path is not None and not has_evidence:
-        raise InputError(no_relations(config.method))
-    check_deciding(config)
+    output = _links_path(output, run_path, resume, checkpoint)
+    from dualmatch.methods.resources import prepare_process
+    from dualmatch.runs.options_file import RunOptions, read_options_file
+    from dualmatch.runs.workflow import AlignRun, opened_folder
+
+    run_file = RunOptions() if config_path is None else read_options_file(config_path)
+    config = config_of(options, run_file.options, ALIGN_METHODS)
+    if config.method not in ALIGN_METHODS:
+        raise InputError(NO_FUSED)
+    engine.check(config.method)
     prepare_process(config)
+    call = {"seeds": seeds, "forbid": forbid, "reasons": reasons, "output_format": output_format, **naming}
     asked = asked.over(run_file.reading).with_labels(labels, use_labels).with_rejected_beside(output)
-    recipe = asked.recipe(paths, source, target)
-    check_labels(any(each.literals or each.labels for each in recipe.options), config.method)
-    outputs = Outputs(output, relations_path, has_evidence and not recipe.uses_standard_input, call)
-    inputs = (*recipe.files, call.seeds, call.forbid, checkpoint, config_path)
-    with (
-        engine.opened(config) as blocks,
-        run_folder(run_path, resume, force) as folder,
-        console.progress_shown(quiet) as progress,
-    ):
-        force = force or (folder is not None and folder.has_begun)
-        own = () if folder is None else folder.own_files
-        outputs.check((*inputs, *own), force)
-        check_outputs([asked.rejected], (*inputs, *own, *outputs.paths), force)
-        json_output = JsonOutput.asked_for(json_path, force, (*inputs, *own, output, asked.rejected, *outputs.paths))
-        check_there([call.seeds, call.forbid, *(each.labels for each in recipe.options)])
-        if folder is not None:
-            folder.begin(Terms.of(config, recipe, outputs, folder.path), run_hashes(recipe, call), outputs.paths)
-            if folder.is_finished and folder.results_are_there():
-                json_output.write({"finished": True, "files": [str(path) for path in outputs.paths]})
-                if not quiet and not json_output.to_stdout:
-                    console.say(f"this run is finished already; its links are in {output}")
-                return
-            if folder.last_stage is not None:
-                console.note(f"{folder.path}: going on after its stage {folder.last_stage}")
-        if progress is not None:
-            progress("read", 0, 0, "")
-        given_graphs = inputs_of(folder, asked, recipe, outputs, blocks)
-        hashed = {} if folder is None else folder.manifest.inputs
-        hashes = input_hashes(recipe, hashed) if outputs.explained else {}
-        read = time.perf_counter() - start
-        alignment = align(
-            given_graphs.source,
-            given_graphs.target,
-            given_graphs.seeds,
-            forbid=given_graphs.forbidden,
-            literals=given_graphs.literals,
-            progress=progress,
-            checkpoint=checkpoint,
-            engine=blocks,
-            keeper=folder,
+    with opened_folder(run_path, resume, force, console.note) as folder:
+        run = AlignRun(
             config=config,
+            spec=asked.input_spec(paths, source, target),
+            call=run_file.call.over(given(call)),
+            links=output,
+            relations=relations_path,
+            rejected=asked.rejected,
+            checkpoint=checkpoint,
+            config_file=config_path,
+            folder=folder,
+            force=force or (folder is not None and folder.has_begun),
         )
-        words = reasons_of(alignment) if call.reasons else None
-        seconds = {"read": read, **alignment.seconds, "total": time.perf_counter() - start}
-        outputs.write(alignment, words, recipe, hashes, Cost(called_with(), seconds, peak_mb()))
-        if folder is not None:
-            folder.finish()
-    json_output.write({**_summary(alignment, outputs), **given_graphs.said})
+        run.check_files()
+        json_output = console.JsonOutput.checked(json_path, run.force, run.files)
+        if not run.begin():
+            json_output.write({"finished": True, "files": [str(path) for path in run.outputs.paths]})
+            if not quiet and not json_output.to_stdout:
+                console.say(f"this run is finished already; its links are in {output}")
+            return
+        if folder is not None and folder.last_stage is not None:
+            console.note(f"{folder.path}: resuming after its stage {folder.last_stage}")
+        with engine.opened(config.method) as blocks, console.progress_shown(quiet) as progress:
+            alignment, graphs = run.perform(asked.read, blocks, progress, start, called_with())
+    json_output.write({**_summary(alignment, run.outputs), **graphs.report})
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
-        _summarise(alignment, outputs)
+        _print_summary(alignment, run.outputs)
+
+
+def _links_path(output: Path | None, run: Path | None, resume: bool, checkpoint: Path | None) -> Path:
+    """Where the links go; what does not go together is refused."""
+    if run is None:
+        if resume:
+            raise InputError("--resume continues the run of a folder; say which with --run FOLDER")
+        if output is None:
+            raise click.UsageError("Missing option '-o' / '--output', or '--run' for a run with a folder of its own.")
+        return output
+    if output == STANDARD_OUTPUT:
+        raise InputError("a run with a folder keeps its links in a file; give -o a file, or leave it out")
+    if checkpoint is not None:
+        raise InputError("a run with a folder keeps its training there, too; leave --checkpoint out")
+    from dualmatch.runs.folder import LINKS
+
+    return run / LINKS if output is None else output
 
 
 def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
@@ -252,7 +244,7 @@ def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
     }
 
 
-def _summarise(alignment: Alignment, outputs: Outputs) -> None:
+def _print_summary(alignment: Alignment, outputs: Outputs) -> None:
     console.say(f"{len(alignment.pairs):,} links written to {outputs.links}")
     without, left = int(alignment.unlinked.is_no_match.sum()), len(alignment.unmatched)
     console.say(
@@ -260,8 +252,7 @@ def _summarise(alignment: Alignment, outputs: Outputs) -> None:
         f"{without:,} have no match"
     )
     if alignment.estimated_fdr is not None:
-        console.say(
-            f"{percent(alignment.estimated_fdr)} of the links found are expected to be wrong, by their confidence"
-        )
+        share = console.percent(alignment.estimated_fdr)
+        console.say(f"{share} of the links found are expected to be wrong, by their confidence")
     if outputs.relations is not None:
         console.say(f"relations written to {outputs.relations}")

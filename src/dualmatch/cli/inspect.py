@@ -6,29 +6,28 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING
 
-import click
-from rich.markup import escape
-from rich.table import Table
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import force_option, json_option, talk_options
-from dualmatch.cli.reader_options import Asked, reading_options, said_of, side_options
-from dualmatch.cli.tables import percent
-from dualmatch.config import Config, Method
+from dualmatch.cli.reader_options import Asked, reading_options, side_options
+from dualmatch.cli.shared_options import PATH, force_option, json_option, talk_options
 from dualmatch.errors import InputError
 from dualmatch.files.atomic import check_outputs
-from dualmatch.graph.model import TemporalGraph
-from dualmatch.inspection import GraphInspection, TimeOverlap, inspect_graph, time_overlap
-from dualmatch.methods.resources import Estimate, estimate, quick_unit_seconds
-from dualmatch.readers.read import Reading, read
-from dualmatch.runs.input_spec import Recipe
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dualmatch.graph.model import TemporalGraph
+    from dualmatch.inspection import GraphInspection, TimeOverlap
+    from dualmatch.methods.resources import Estimate
+    from dualmatch.readers.read import Reading
+    from dualmatch.runs.input_spec import InputSpec
 
 
 @click.command("inspect")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="FILE | FOLDER | SOURCE TARGET")
+@click.argument("paths", nargs=-1, type=PATH, metavar="FILE | FOLDER | SOURCE TARGET")
 @side_options
 @reading_options
 @json_option
@@ -43,7 +42,7 @@ def inspect_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Say what was understood of one graph, or of the two that are to be aligned.
+    """Show what was understood of one graph, or of the two that are to be aligned.
 
     Facts, entities, relations, times and their precision, and what looks like a slip; for two graphs also how far
     their times meet and what a run would take.
@@ -54,10 +53,12 @@ def inspect_command(
       dualmatch inspect people.csv wikidata.json.gz
       dualmatch inspect a.nt --json -
     """
-    recipe = asked.recipe(paths, source, target)
-    check_outputs([asked.rejected], recipe.files, force)
-    json_output = JsonOutput.asked_for(json_path, force, (*recipe.files, asked.rejected))
-    readings = _read(recipe, asked)
+    from dualmatch.inspection import inspect_graph, time_overlap
+
+    spec = asked.input_spec(paths, source, target)
+    check_outputs([asked.rejected], spec.files, force)
+    json_output = console.JsonOutput.checked(json_path, force, (*spec.files, asked.rejected))
+    readings = _read(spec, asked)
     graphs = [reading.graph for reading in readings]
     inspections = [inspect_graph(graph) for graph in graphs]
     overlap = time_overlap(graphs[0], graphs[1]) if len(graphs) == 2 else None
@@ -67,10 +68,8 @@ def inspect_command(
             "graphs": [asdict(inspection) for inspection in inspections],
             "overlap": None if overlap is None else asdict(overlap),
             "estimates": [asdict(each) for each in estimates],
-            **said_of(
-                [note for reading in readings for note in reading.notes],
-                *(reading.rejections for reading in readings),
-            ),
+            "notes": [note for reading in readings for note in reading.notes],
+            "rejected": sum(reading.rejections.total for reading in readings),
         }
     )
     if quiet or json_output.to_stdout:
@@ -83,34 +82,42 @@ def inspect_command(
         console.out.print(_overlap_table(overlap, estimates))
 
 
-def _read(recipe: Recipe, asked: Asked) -> tuple[Reading, ...]:
+def _read(spec: InputSpec, asked: Asked) -> tuple[Reading, ...]:
     """One graph where one file is given, else two."""
-    paths = recipe.paths
-    if len(paths) == 1 and not os.path.isdir(paths[0]) and not recipe.target:
-        reading = read([*paths, *recipe.source], recipe.options[0])
-        asked.tell(reading.notes, reading.rejections)
+    from dualmatch.readers.read import read
+
+    paths = spec.paths
+    if len(paths) == 1 and not os.path.isdir(paths[0]) and not spec.target:
+        reading = read([*paths, *spec.source], spec.options[0])
+        asked.report(reading.notes, reading.rejections)
         return (reading,)
-    if not (paths or recipe.source or recipe.target):
+    if not (paths or spec.source or spec.target):
         raise InputError("no file given; give one to look at, or the two that are to be aligned")
-    return asked.read(recipe).readings
+    return asked.read(spec).readings
 
 
 def _estimates(source: TemporalGraph, target: TemporalGraph) -> list[Estimate]:
-    """What each method would take, with one look at how fast the machine is."""
+    """What each method of `align` would cost, with one look at how fast the machine is."""
+    from dualmatch.config import Config
+    from dualmatch.methods.resources import estimate, quick_unit_seconds
+
     unit = quick_unit_seconds()
-    return [estimate(source, target, Config(method=method), unit) for method in get_args(Method)]
+    return [estimate(source, target, Config(method=method), unit) for method in ("temporal", "dualmatch", "evidence")]
 
 
 def _graphs_table(inspections: list[GraphInspection]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(title="What was understood")
     table.add_column("")
     for inspection in inspections:
         table.add_column(escape(inspection.name), justify="right", overflow="fold")
     rows: dict[str, Callable[[GraphInspection], str]] = {
         "facts": lambda each: f"{each.facts:,}",
-        "of these dated": lambda each: percent(each.dated_share),
-        "… with one end only": lambda each: percent(each.half_dated_share),
-        "… at a point in time": lambda each: percent(each.points_share),
+        "of these dated": lambda each: console.percent(each.dated_share),
+        "… with one end only": lambda each: console.percent(each.half_dated_share),
+        "… at a point in time": lambda each: console.percent(each.points_share),
         "… repeating another": lambda each: f"{each.repeated_facts:,}",
         "entities": lambda each: f"{each.entities:,}",
         "… in no fact": lambda each: f"{each.isolated_entities:,}",
@@ -120,7 +127,7 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
         "times": lambda each: f"{each.first_time} … {each.last_time}" if each.first_time else "none",
         "distinct times": lambda each: f"{each.distinct_times:,}",
         "given to the day / month / year": lambda each: (
-            " / ".join(percent(share) for share in each.precision.values()) or "ids"
+            " / ".join(console.percent(share) for share in each.precision.values()) or "ids"
         ),
         "relations": lambda each: f"{each.relations:,}",
     }
@@ -132,24 +139,26 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
 
 
 def _relation(inspection: GraphInspection, place: int) -> str:
+    from rich.markup import escape
+
     if place >= len(inspection.most_frequent_relations):
         return ""
     relation = inspection.most_frequent_relations[place]
-    return f"{escape(relation.name)} {relation.facts:,} ({percent(relation.dated_facts / relation.facts)} dated)"
+    return (
+        f"{escape(relation.name)} {relation.facts:,} ({console.percent(relation.dated_facts / relation.facts)} dated)"
+    )
 
 
 def _overlap_table(overlap: TimeOverlap, estimates: list[Estimate]) -> Table:
-    table = Table(title="Together", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_row("years both span", f"{overlap.first} … {overlap.last}" if overlap.first else "none: check the dates")
-    table.add_row("source facts whose interval the target has", percent(overlap.source_share))
-    table.add_row("target facts whose interval the source has", percent(overlap.target_share))
-    table.add_row("source years the target has", percent(overlap.year_share))
+    rows = {
+        "years both span": f"{overlap.first} … {overlap.last}" if overlap.first else "none: check the dates",
+        "source facts whose interval the target has": console.percent(overlap.source_share),
+        "target facts whose interval the source has": console.percent(overlap.target_share),
+        "source years the target has": console.percent(overlap.year_share),
+    }
     for each in estimates:
-        costs = f"{_range(each.seconds)} s, {_range(each.gigabytes)} GB"
-        table.add_row(f"a run of method {each.method} takes about", costs)
-    return table
+        rows[f"a run of method {each.method} takes about"] = f"{_range(each.seconds)} s, {_range(each.gigabytes)} GB"
+    return console.figures_table("Together", rows)
 
 
 def _range(ends: tuple[float, float]) -> str:

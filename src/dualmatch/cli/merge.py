@@ -5,19 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.naming_options import naming_options
-from dualmatch.cli.options import force_option, json_option, out_option, talk_options
-from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, said_of, side_options
+from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.shared_options import PATH, force_option, json_option, naming_options, out_option, talk_options
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.files.compressed import check_there
-from dualmatch.files.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
-from dualmatch.links.read import read_links
-from dualmatch.merge import merge
-from dualmatch.runs.options_file import call_options_of
 
 
 @click.command("merge")
@@ -26,7 +20,7 @@ from dualmatch.runs.options_file import call_options_of
 @click.option(
     "--links",
     "links_path",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     help="The file that align wrote, in any format.",
 )
@@ -44,7 +38,7 @@ from dualmatch.runs.options_file import call_options_of
     show_default=True,
     help="Leave links below this confidence out.",
 )
-@click.option("--entities", type=click.Path(path_type=Path), help="Also write each id with the names behind it here.")
+@click.option("--entities", type=PATH, help="Also write each id with the names behind it here.")
 @naming_options
 @side_options
 @reading_options
@@ -66,27 +60,34 @@ def merge_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Write both graphs as one: linked entities share an id, and every fact says which side said it.
+    """Write both graphs as one: linked entities share an id.
+
+    Every fact says which side it comes from.
 
     \b
     Examples:
       dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
       dualmatch merge data/mine --links links.tsv -o merged.tsv --keep target --entities ids.tsv
     """
+    from dualmatch.files.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
+    from dualmatch.links.read import read_links
+    from dualmatch.merge import merge
+    from dualmatch.runs.options_file import call_options_of
+
     for path in (output, entities):
         if path is not None:
             format_by_name(path, TABLE_EXTENSIONS)
     asked = asked.with_rejected_beside(output)
-    recipe = asked.recipe(paths, source, target)
-    inputs, outputs = (*recipe.files, links_path), (output, entities, asked.rejected)
+    spec = asked.input_spec(paths, source, target)
+    inputs, outputs = (*spec.files, links_path), (output, entities, asked.rejected)
     check_outputs(outputs, inputs, force)
-    json_output = JsonOutput.asked_for(json_path, force, (*inputs, *outputs))
+    json_output = console.JsonOutput.checked(json_path, force, (*inputs, *outputs))
     check_there([links_path])
-    sides = asked.read(recipe)
+    graphs = asked.read(spec)
     call = call_options_of(links_path).over(naming)
     pairs, confidence = read_links(links_path, call.naming, call.output_format)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
-    merged = merge(sides.source, sides.target, sure, keep)
+    merged = merge(graphs.source, graphs.target, sure, keep)
     tables = [(merged.facts, output), *([] if entities is None else [(merged.entities, entities)])]
     for table, path in tables:
         check_table(table, path)
@@ -100,7 +101,7 @@ def merge_command(
         "shared_entities": shared_entities,
         "shared_facts": shared,
         "files": [str(path) for path in (output, entities) if path is not None and path != STANDARD_OUTPUT],
-        **said_of(sides.notes, sides.rejections),
+        **graphs.report,
     }
     json_output.write(report)
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:

@@ -1,56 +1,57 @@
-"""Options that say how graphs are read, declared once for `align`, `inspect` and `merge`."""
+"""Options that say how graphs are read, declared once for all commands that read files."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import Command, given
-from dualmatch.engine import Engine
+from dualmatch.cli.shared_options import PATH, Command, declared, given
 from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.files.atomic import STANDARD_OUTPUT
-from dualmatch.readers.columns import parse_columns
-from dualmatch.readers.formats import FORMATS
-from dualmatch.readers.options import ReadOptions
-from dualmatch.readers.rdf.predicates import TimePredicates
-from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, Rejections
-from dualmatch.runs.input_spec import Recipe, Sides
 
-_TWICE = "Given twice: the source's, then the target's."
-_PATH = click.Path(path_type=Path)
+if TYPE_CHECKING:
+    from dualmatch.engine import Engine
+    from dualmatch.readers.options import ReadOptions
+    from dualmatch.readers.rdf.predicates import TimePredicates
+    from dualmatch.readers.rejected_lines import Rejections
+    from dualmatch.runs.graph_pair import GraphPair
+    from dualmatch.runs.input_spec import InputSpec
 
-graphs_argument = click.argument("paths", nargs=-1, type=_PATH, metavar="FOLDER | SOURCE TARGET")
+FORMATS: Final = ("csv", "tsv", "parquet", "ntriples", "nquads", "turtle", "trig", "rdfxml", "wikidata")
+_TWICE: Final = "Given twice: the source's, then the target's."
+
+graphs_argument = click.argument("paths", nargs=-1, type=PATH, metavar="FOLDER | SOURCE TARGET")
 
 
 def side_options(command: Command) -> Command:
     """--source and --target."""
-    for side in ("target", "source"):
-        words = f"One more file of the {side}; may be repeated."
-        command = click.option(f"--{side}", type=_PATH, multiple=True, help=words)(command)
-    return command
+    options = [
+        click.option(f"--{side}", type=PATH, multiple=True, help=f"One more file of the {side}; may be repeated.")
+        for side in ("source", "target")
+    ]
+    return declared(options, command)
 
 
-_reading_options = (
-    click.option(
-        "--format",
-        "formats",
-        type=click.Choice([*FORMATS]),
-        multiple=True,
-        help=f"Format of the files, where their names do not tell. {_TWICE}",
-    ),
+_READING: Final = (
     click.option(
         "--columns",
-        "columns",
         multiple=True,
         metavar="head=NAME,…",
         help="Which columns of a table hold head, relation, tail, begin, end or time (a point); numbers from 1 where "
         f"it has no header. {_TWICE}  [default: guessed from usual names]",
+    ),
+    click.option(
+        "--format",
+        "formats",
+        type=click.Choice(FORMATS),
+        multiple=True,
+        help=f"Format of the files, where their names do not show it. {_TWICE}",
     ),
     click.option(
         "--time-format",
@@ -79,11 +80,9 @@ _reading_options = (
         help="Refuse files with lines that cannot be used, or leave these lines out.  [default: stop]",
     ),
     click.option(
-        "--max-errors",
-        type=click.IntRange(0),
-        help=f"How many lines of a side may be left out.  [default: {DEFAULT_LIMIT}]",
+        "--max-errors", type=click.IntRange(0), help="How many lines of a side may be left out.  [default: 1000]"
     ),
-    click.option("--rejected", type=_PATH, help="Where to write the lines that were left out, and why."),
+    click.option("--rejected", type=PATH, help="Where to write the lines that were left out, and why."),
 )
 
 
@@ -98,39 +97,45 @@ class Asked:
     rejected:
         Where rejected lines go.
     base:
-        What holds where the call says nothing: defaults, or a run file's.
+        What holds where the call says nothing, such as the options of a run file; None for the defaults.
     """
 
     given: tuple[Mapping[str, Any], Mapping[str, Any]]
     rejected: Path | None
-    base: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
+    base: tuple[ReadOptions, ReadOptions] | None = field(default=None)
 
     @property
     def options(self) -> tuple[ReadOptions, ReadOptions]:
-        return replace(self.base[0], **self.given[0]), replace(self.base[1], **self.given[1])
+        from dualmatch.readers.options import ReadOptions
+
+        source, target = self.base or (ReadOptions(), ReadOptions())
+        return replace(source, **self.given[0]), replace(target, **self.given[1])
 
     def over(self, base: tuple[ReadOptions, ReadOptions]) -> Asked:
         """What the call says over what a run file says."""
         return replace(self, base=base)
 
     def with_labels(self, files: Sequence[Path], in_files: bool | None) -> Asked:
-        """With files of labels, and whether literals of the graphs' own files count; None where nothing is said."""
-        both = given({"literals": in_files})
-        source, target = a_side(files, "--labels")
-        labels = given({"labels": source}), given({"labels": target})
-        return replace(self, given=({**self.given[0], **labels[0], **both}, {**self.given[1], **labels[1], **both}))
+        """With files of labels, and whether to use literals of the graphs' own files; None where nothing is said."""
+        source, target = (
+            {**each, **given({"labels": labels, "literals": in_files})}
+            for each, labels in zip(self.given, _by_side(files, "--labels"), strict=True)
+        )
+        return replace(self, given=(source, target))
 
-    def recipe(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> Recipe:
-        return Recipe(tuple(paths), self.options, tuple(source), tuple(target))
+    def input_spec(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> InputSpec:
+        from dualmatch.runs.input_spec import InputSpec
 
-    def read(self, recipe: Recipe, engine: Engine | None = None) -> Sides:
-        """Read both sides and say what was understood."""
-        sides = recipe.read(engine)
-        self.tell(sides.notes, sides.rejections)
+        return InputSpec(tuple(paths), self.options, tuple(source), tuple(target))
+
+    def read(self, spec: InputSpec, engine: Engine | None = None) -> GraphPair:
+        """Read both sides and print what was understood."""
+        sides = spec.read(engine)
+        self.report(sides.notes, sides.rejections)
         return sides
 
-    def tell(self, notes: Sequence[str], rejections: Rejections) -> None:
-        """Say what was guessed, and write what was left out."""
+    def report(self, notes: Sequence[str], rejections: Rejections) -> None:
+        """Print what was guessed, and write what was left out."""
         for note in notes:
             console.note(note)
         if not rejections.total:
@@ -166,6 +171,8 @@ def reading_options(command: Command) -> Command:
         rejected: Path | None,
         **others: Any,
     ) -> Any:
+        from dualmatch.readers.columns import parse_columns
+
         common = {
             "time_predicates": _time_predicates(time_predicates) if time_predicates else None,
             "namespaces": tuple(namespaces) or None,
@@ -173,33 +180,28 @@ def reading_options(command: Command) -> Command:
             "max_errors": max_errors,
         }
         by_side = {
-            "format": a_side(formats, "--format"),
-            "columns": a_side([parse_columns(text) for text in columns], "--columns"),
-            "time_format": a_side(time_formats, "--time-format"),
+            "format": _by_side(formats, "--format"),
+            "columns": _by_side([parse_columns(text) for text in columns], "--columns"),
+            "time_format": _by_side(time_formats, "--time-format"),
         }
-        source, target = ({**common, **{name: both[side] for name, both in by_side.items()}} for side in (0, 1))
-        return command(asked=Asked((given(source), given(target)), rejected), **others)
+        source, target = (given(common | {name: both[side] for name, both in by_side.items()}) for side in (0, 1))
+        return command(asked=Asked((source, target), rejected), **others)
 
-    for option in reversed(_reading_options):
-        with_asked = option(with_asked)
-    return with_asked
+    return declared(_READING, with_asked)
 
 
-def said_of(notes: Sequence[str], *rejections: Rejections) -> dict[str, Any]:
-    """What reading has to say, for JSON."""
-    return {"notes": [*notes], "rejected": sum(each.total for each in rejections)}
-
-
-def a_side(given: Sequence[Any], option: str) -> tuple[Any, Any]:
+def _by_side(values: Sequence[Any], option: str) -> tuple[Any, Any]:
     """The source's and the target's value of an option that may be given once for both, or once for each."""
-    if len(given) > 2:
-        raise InputError(f"{option} is given {len(given)} times; once for both sides, or once for each")
-    return (given[0], given[-1]) if given else (None, None)
+    if len(values) > 2:
+        raise InputError(f"{option} is given {len(values)} times; once for both sides, or once for each")
+    return (values[0], values[-1]) if values else (None, None)
 
 
-def _time_predicates(given: Sequence[str]) -> TimePredicates:
+def _time_predicates(values: Sequence[str]) -> TimePredicates:
+    from dualmatch.readers.rdf.predicates import TimePredicates
+
     roles: dict[str, tuple[str, ...]] = {"begin": (), "end": (), "time": ()}
-    for text in given:
+    for text in values:
         role, equals, iri = text.partition("=")
         if role not in roles or not equals or not iri:
             raise InputError(f"--time-predicate {text!r}: write begin=IRI, end=IRI or time=IRI")

@@ -1,11 +1,12 @@
-"""Arrays and what is to be said of them in one ``.npz`` file: no pickle, the same content gives the same bytes."""
+"""Arrays and plain data about them in one ``.npz`` file: no pickle, the same content gives the same bytes."""
 
 from __future__ import annotations
 
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +19,7 @@ from dualmatch.errors import InputError
 from dualmatch.files.atomic import replacing
 
 Arrays = dict[str, NDArray[Any]]
-UNREADABLE: Final = (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
-"""What reading such a file may end in where it is none."""
+_UNREADABLE: Final = (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 _ABOUT: Final = "about"
 _PARTS: Final = ("data", "indices", "indptr", "shape")
 
@@ -56,19 +56,37 @@ def matrix_as_arrays(name: str, matrix: sp.csr_matrix | sp.csr_array) -> Arrays:
     return {f"{name}.{part}": values for part, values in zip(_PARTS, parts, strict=True)}
 
 
-def write_arrays(path: Path, about: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a file, whole or not at all."""
+def write_arrays(path: Path, about: Mapping[str, Any], arrays: Arrays, *, compressed: bool = False) -> None:
+    """Write a file, completely or not at all."""
     text = np.frombuffer(json.dumps(about, sort_keys=True, allow_nan=False).encode(), np.uint8)
     named: dict[str, Any] = {_ABOUT: text, **arrays}
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **named)
+        (np.savez_compressed if compressed else np.savez)(file, **named)
+
+
+@contextmanager
+def read_as(path: Path, what: str, way_out: str) -> Iterator[None]:
+    """Raise an `InputError` where a file, or what the block makes of its content, is not what it should be.
+
+    Parameters
+    ----------
+    what, way_out:
+        What the file should be, and what to do where it is not.
+    """
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise InputError(f"{path}: cannot be read as {what} ({error}); {way_out}") from error
+
+
+def load_arrays(path: Path) -> Stored:
+    """The content of a file; any error of reading where it is none: see `read_as`."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        about = json.loads(stored[_ABOUT].tobytes())
+        return Stored(dict(about), {name: stored[name] for name in stored.files if name != _ABOUT})
 
 
 def read_arrays(path: Path) -> Stored:
-    """Read a file; an `InputError` where it is none of this kind."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            about = json.loads(stored[_ABOUT].tobytes())
-            return Stored(dict(about), {name: stored[name] for name in stored.files if name != _ABOUT})
-    except UNREADABLE as error:
-        raise InputError(f"{path}: cannot be read ({error}); begin the run anew with --force") from error
+    """Read a stage of a run; an `InputError` where it is none."""
+    with read_as(path, "the stage of a run", "begin the run anew with --force"):
+        return load_arrays(path)

@@ -16,7 +16,7 @@ from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.links.read import LinksFile, read_gold
 from dualmatch.runs.companion import companion_of, read_explanation_basis
-from dualmatch.runs.options_file import links_file, run_file_of
+from dualmatch.runs.options_file import links_file, options_file_of
 from dualmatch.runs.record import RunRecord, read_record
 
 Link = tuple[str, str]
@@ -107,7 +107,7 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
     file = links_file(path)
     (links, confidence), seeds = file.links, file.seeds
     basis = read_explanation_basis(path, folder) if companion_of(path).exists() else None
-    run_file = run_file_of(path)
+    run_file = options_file_of(path)
     return Findings(
         path.name,
         file.method,

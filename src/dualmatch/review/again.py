@@ -5,23 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
 from dualmatch.errors import DualMatchError, OutputError
 from dualmatch.explain.basis import ExplanationBasis, basis_of
+from dualmatch.explain.link_changes import Kind, kind_of
 from dualmatch.files.atomic import write_text
 from dualmatch.links.decisions import DecisionState
 from dualmatch.links.write import LINK_EXTENSIONS
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
-from dualmatch.review.changed_links import Change, changes_between
 from dualmatch.review.export import pairs_tsv
 from dualmatch.review.session import Session
 from dualmatch.runs.companion import ExplainedRun, companion_of
-from dualmatch.runs.options_file import CallOptions, call_options_of, run_file_of
+from dualmatch.runs.options_file import call_options_of, options_file_of
 from dualmatch.runs.outputs import Outputs
 from dualmatch.runs.record import Cost, record_of
 
@@ -31,9 +31,21 @@ Seeds = list[tuple[str, str]]
 ForbiddenPairs = list[tuple[str, str | None]]
 
 
+@dataclass(frozen=True)
+class Change:
+    """A source entity whose link is not what it was."""
+
+    kind: Kind
+    source: int
+    before: int | None
+    after: int | None
+    confidence: float
+    by_decision: bool
+
+
 @dataclass
 class Again:
-    """The run in the background, and what came of the last one.
+    """The run in the background, and the result of the last one.
 
     Attributes
     ----------
@@ -49,7 +61,6 @@ class Again:
     total: int = 0
     words: str = ""
     changes: list[Change] = field(default_factory=list)
-    before: ExplanationBasis | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: threading.Thread | None = None
 
@@ -82,45 +93,45 @@ class Again:
 
     def _align(self) -> None:
         start = time.perf_counter()
-        session, first = self.session, self.session.first
-        graphs = first.grounds.source, first.grounds.target
-        seeds, forbidden = decided(first.grounds, session.log.state)
+        session, first, basis = self.session, self.session.first, self.session.first.basis
+        seeds, forbidden = decided(basis, session.log.state)
         alignment = align(
-            *graphs,
+            basis.source,
+            basis.target,
             seeds,
             forbid=forbidden,
-            literals=first.grounds.literals,
+            literals=basis.literals,
             progress=self._progress,
             config=first.config,
         )
         cost = Cost((), {**alignment.seconds, "total": time.perf_counter() - start}, peak_mb())
-        call = _call(session.path, self._kept(seeds, forbidden))
-        Outputs(self.links, explained=True, call=call).write(alignment, None, first.recipe, first.inputs, cost)
-        ids = first.grounds.source_ids, first.grounds.target_ids
-        grounds = replace(basis_of(alignment), source_ids=ids[0], target_ids=ids[1])
-        before = session.run.grounds
+        kept_seeds, kept_forbidden = self._kept(seeds, forbidden)
+        call = replace(call_options_of(session.path), seeds=kept_seeds, forbid=kept_forbidden, reasons=False)
+        Outputs(self.links, explained=True, call=call).write(alignment, None, first.spec, first.inputs, cost)
+        before = session.run.basis
+        after = replace(basis_of(alignment), source_ids=basis.source_ids, target_ids=basis.target_ids)
         self.stage, self.done, self.total = "reasons", 0, 0
-        session.look_at(ExplainedRun(grounds, first.options, first.recipe, first.inputs))
-        self.changes, self.before = changes_between(before, grounds), before
+        session.look_at(ExplainedRun(after, first.options, first.spec, first.inputs))
+        self.changes = changes_between(before, after)
         self.words = (
-            f"{len(grounds.pairs):,} links, {len(before.pairs):,} before; {len(self.changes):,} changed; "
+            f"{len(after.pairs):,} links, {len(before.pairs):,} before; {len(self.changes):,} changed; "
             f"written to {self.links.name}"
         )
         self.state = "done"
 
     def _kept(self, seeds: Seeds, forbidden: ForbiddenPairs) -> list[Path | None]:
-        """Files with exactly what the run was given, so that its run file does the same run again.
+        """Files with exactly what the run was given, so that its run file repeats the same run.
 
-        Decisions go on, and the first run may have had seeds of its own: no file that is there holds both.
+        Decisions continue, and the first run may have had seeds of its own: no existing file holds both.
         """
         files = given_of(self.links)
         try:
             texts = pairs_tsv(seeds), pairs_tsv(forbidden)
         except OutputError:  # a name that no line can hold
-            return [self.session.log.path] * 2
+            return [self.session.log.path.resolve()] * 2
         for path, text in zip(files, texts, strict=True):
             write_text(path, text.decode())
-        return [path if text else None for path, text in zip(files, texts, strict=True)]
+        return [path.resolve() if text else None for path, text in zip(files, texts, strict=True)]
 
 
 def given_of(links: Path) -> tuple[Path, Path]:
@@ -132,41 +143,47 @@ def given_of(links: Path) -> tuple[Path, Path]:
     return links.with_name(f"{links.name}.seeds.tsv"), links.with_name(f"{links.name}.forbidden.tsv")
 
 
-def decided(grounds: ExplanationBasis, now: DecisionState) -> tuple[Seeds, ForbiddenPairs]:
-    """Seeds and forbidden pairs by name: those of the first run as far as nothing else was decided, and decisions."""
-    source, target = grounds.source, grounds.target
-    given = [(source.entities[s], target.entities[t]) for s, t in grounds.pairs[grounds.is_seed].tolist()]
+def decided(basis: ExplanationBasis, now: DecisionState) -> tuple[Seeds, ForbiddenPairs]:
+    """Seeds and forbidden pairs by name: decisions, and those of the first run as far as nothing else was decided."""
+    source, target = basis.source, basis.target
+    given = [(source.entities[s], target.entities[t]) for s, t in basis.pairs[basis.is_seed].tolist()]
     accepted = [(s, t) for s, t in now.accepted if s in source.entity_rows and t in target.entity_rows]
     taken = {t for _, t in accepted}
-    standing = [(s, t) for s, t in given if now.of(s).status in ("open", "skipped") and t not in taken]
+    undisputed = [(s, t) for s, t in given if now.of(s).status in ("open", "skipped") and t not in taken]
     forbidden = [(s, t) for s, t in now.forbidden if s in source.entity_rows and (t is None or t in target.entity_rows)]
-    known = {*accepted, *standing}
+    known = {*accepted, *undisputed}
     known_sources = {s for s, _ in known}
-    for s, t in grounds.forbidden.pairs.tolist():
+    for s, t in basis.forbidden.pairs.tolist():
         pair = source.entities[s], None if t < 0 else target.entities[t]
         if pair not in known and not (pair[1] is None and pair[0] in known_sources):
             forbidden.append(pair)
     return sorted(known), forbidden
 
 
+def changes_between(before: ExplanationBasis, after: ExplanationBasis) -> list[Change]:
+    """Links that are new, gone or go to another partner; what the run found itself first, the surest first."""
+    old, new = dict(before.pairs.tolist()), dict(after.pairs.tolist())
+    sure = dict(zip(after.pairs[:, 0].tolist(), after.confidence.tolist(), strict=True))
+    given = {*after.pairs[after.is_seed, 0].tolist(), *after.forbidden.alone.tolist()}
+    changes = [
+        Change(kind_of(was, now), source, was, now, sure.get(source, 0.0), source in given)
+        for source in sorted({*old, *new})
+        if (was := old.get(source)) != (now := new.get(source))
+    ]
+    return sorted(changes, key=lambda change: (change.by_decision, -change.confidence))
+
+
 def free_name(links: Path) -> Path:
-    """Where the links of the new run go: beside the old ones, where nothing lies yet.
+    """A free file name beside the old links, for those of the new run.
 
     >>> free_name(Path("/nowhere/links.sssom.tsv")).name
     'links.reviewed.sssom.tsv'
     """
     end = next((end for end in LINK_EXTENSIONS if links.name.endswith(end)), "")
     stem = links.name.removesuffix(end)
-    number = 1
-    while True:
+    for number in count(1):
         path = links.with_name(f"{stem}.reviewed{'' if number == 1 else f'-{number}'}{end}")
-        beside = companion_of(path), run_file_of(path), record_of(path), *given_of(path)
+        beside = companion_of(path), options_file_of(path), record_of(path), *given_of(path)
         if not any(each.exists() for each in (path, *beside)):
-            return path
-        number += 1
-
-
-def _call(links: Path, given: Sequence[Path | None]) -> CallOptions:
-    """How the first links were written, with what the new run was given to start from."""
-    seeds, forbid = (None if path is None else path.resolve() for path in given)
-    return replace(call_options_of(links), seeds=seeds, forbid=forbid, reasons=False)
+            break
+    return path

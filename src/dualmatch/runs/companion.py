@@ -1,14 +1,11 @@
 """The companion of an alignment file: what ``dualmatch explain`` needs, so that it need not align again.
 
-``OUT.why.npz`` lies beside ``OUT``. It holds row numbers and what the rounds believed, no facts and no names: those are
+``OUT.why.npz`` lies beside ``OUT``. It holds row numbers and the state of the rounds, no facts and no names: those are
 read from the input files again, which must be the same to the byte. No pickle; the same run writes the same bytes.
 """
 
 from __future__ import annotations
 
-import json
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,19 +20,20 @@ from dualmatch.errors import InputError
 from dualmatch.explain.basis import ExplanationBasis, basis_of, no_evidence
 from dualmatch.explain.explain import explain_entity
 from dualmatch.explain.explanation import Explanation
-from dualmatch.files.atomic import newest, replacing
+from dualmatch.files.atomic import newest
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import sha256_of
+from dualmatch.files.npz import Arrays, Stored, load_arrays, read_as, write_arrays
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.runs.input_spec import Recipe
-from dualmatch.runs.kept_graphs import KEPT_GRAPHS, keeps_graphs
-from dualmatch.runs.options_file import links_file
+from dualmatch.runs.graph_pair import KEPT_GRAPHS, GraphPair, keeps_graphs
+from dualmatch.runs.input_spec import InputSpec
+from dualmatch.runs.options_file import config_of, links_file, options_of
 from dualmatch.runs.stages import about_state, state_as_arrays, state_of, state_of_chances
 
+_KIND: Final = ("the companion of an alignment", "align again")
 _FORMAT: Final = 3
 _FORMAT_0_1_0: Final = 2  # candidates and their chances, but no state of the rounds
-_SUFFIX: Final = ".why.npz"
 
 
 def companion_of(path: Path) -> Path:
@@ -44,93 +42,75 @@ def companion_of(path: Path) -> Path:
     >>> str(companion_of(Path("out/links.tsv")))
     'out/links.tsv.why.npz'
     """
-    return path.with_name(path.name + _SUFFIX)
+    return path.with_name(f"{path.name}.why.npz")
 
 
-def input_hashes(recipe: Recipe, known: Mapping[str, str | None] | None = None) -> dict[str, str | None]:
-    """SHA-256 of each file that a recipe reads, by its whole path; None where it is not there.
-
-    Parameters
-    ----------
-    known:
-        Hashes that were taken already, when the run began.
-    """
-    known, hashes = known or {}, {}
-    for path in recipe.files:
-        name = str(path.resolve())
-        hashes[name] = known[name] if name in known else sha256_of(path) if path.is_file() else None
-    return hashes
-
-
-def write_companion(alignment: Alignment, path: Path, recipe: Recipe, inputs: Mapping[str, str | None]) -> None:
+def write_companion(alignment: Alignment, path: Path, spec: InputSpec, inputs: Mapping[str, str | None]) -> None:
     """Write what explains an alignment beside its file.
 
     Parameters
     ----------
     path:
         The alignment file, written already.
-    recipe, inputs:
-        Where the graphs came from, and `input_hashes` of it taken when they were read.
+    spec, inputs:
+        Where the graphs came from, and its hashes, taken when they were read.
     """
-    grounds = basis_of(alignment)
+    basis = basis_of(alignment)
     about = {
         "format": _FORMAT,
         "version": alignment.version,
         "method": alignment.method,
-        "config": alignment.config.model_dump(mode="json"),
-        "recipe": recipe.as_dict(),
+        "config": options_of(alignment.config),
+        "recipe": spec.as_dict(),
         "inputs": dict(inputs),
         "alignment": sha256_of(newest(path)),
-        "state": about_state(grounds.state),
-        "trial": grounds.trial.as_dict(),
+        "state": about_state(basis.state),
+        "trial": basis.trial.as_dict(),
     }
-    arrays: dict[str, Any] = {
-        "pairs": grounds.pairs,
-        "confidence": grounds.confidence,
-        "is_seed": grounds.is_seed,
-        **{f"state.{name}": array for name, array in state_as_arrays(grounds.state).items()},
-        "candidates.data": grounds.candidates.data,
-        "candidates.indices": grounds.candidates.indices.astype(np.int32),
-        "candidates.indptr": grounds.candidates.indptr.astype(np.int64),
+    arrays: Arrays = {
+        "pairs": basis.pairs,
+        "confidence": basis.confidence,
+        "is_seed": basis.is_seed,
+        **{f"state.{name}": array for name, array in state_as_arrays(basis.state).items()},
+        "candidates.data": basis.candidates.data,
+        "candidates.indices": basis.candidates.indices.astype(np.int32),
+        "candidates.indptr": basis.candidates.indptr.astype(np.int64),
     }
-    if len(grounds.forbidden):
-        arrays["forbidden"] = grounds.forbidden.pairs
-    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
-    with replacing(companion_of(path)) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, about=text, **arrays)
+    if len(basis.forbidden):
+        arrays["forbidden"] = basis.forbidden.pairs
+    write_arrays(companion_of(path), about, arrays, compressed=True)
 
 
 @dataclass(frozen=True, eq=False)
 class ExplainedRun:
-    """A written alignment with all that it rests on: enough to explain it, and to do it again.
+    """A written alignment with all that it rests on: enough to explain it, and to repeat it.
 
     Attributes
     ----------
     options:
         Those of `Config` by name. A run of another version may have some that this one does not know; explaining it
         needs none of them.
-    recipe, inputs:
-        Where the graphs come from, and `input_hashes` of it.
+    spec, inputs:
+        Where the graphs come from, and its hashes.
     """
 
-    grounds: ExplanationBasis
+    basis: ExplanationBasis
     options: Mapping[str, Any]
-    recipe: Recipe
+    spec: InputSpec
     inputs: Mapping[str, str | None]
 
     @property
     def config(self) -> Config:
-        """To do it again; a `ConfigError` where this version does not know an option."""
-        return Config.checked(**self.options)
-
-
-def read_explanation_basis(path: str | Path, folder: str | Path | None = None) -> ExplanationBasis:
-    """The grounds of a written alignment; see `read_run`."""
-    return read_run(path, folder).grounds
+        """The options to repeat it with; a `ConfigError` where this version does not know one."""
+        return config_of(self.options)
 
 
 def explain(
-    alignment: Alignment | ExplanationBasis | str | Path, entity: str, *, target: bool = False, versus: str | None = None
+    alignment: Alignment | ExplanationBasis | str | Path,
+    entity: str,
+    *,
+    target: bool = False,
+    versus: str | None = None,
 ) -> Explanation:
     """Say why an entity was given its partner, or none.
 
@@ -138,7 +118,7 @@ def explain(
     ----------
     alignment:
         An alignment of method ``evidence``, the path of a written one, or its `ExplanationBasis` (read once with
-        `read_explanation_basis`, asked often).
+        `read_explanation_basis`, used often).
     entity:
         Name of a source entity, or its id in the input files.
     target:
@@ -164,6 +144,11 @@ def explain(
     return explain_entity(known, entity, target=target, versus=versus)
 
 
+def read_explanation_basis(path: str | Path, folder: str | Path | None = None) -> ExplanationBasis:
+    """What explains a written alignment; see `read_run`."""
+    return read_run(path, folder).basis
+
+
 def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun:
     """A written alignment and what it rests on.
 
@@ -172,8 +157,8 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
     path:
         The alignment file.
     folder:
-        The folder all input files lie in now, if they are no longer where they were. Graphs that a run keeps itself
-        are looked for beside its links without being told: the folder of a run may be moved.
+        The folder all input files lie in now, if they were moved. Graphs that a run keeps itself are found beside its
+        links anyway: the folder of a run may be moved.
 
     Raises
     ------
@@ -188,45 +173,55 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
             f"{companion}: no such file; it is written beside the links: keep both together, or align again (from "
             "files: a graph from standard input cannot be read again, so such a run writes none)"
         )
-    stored = _read(companion)
-    if sha256_of(path) != stored.about["alignment"]:
+    with read_as(companion, *_KIND):
+        stored = load_arrays(companion)
+        about = stored.about
+        if about["format"] not in (_FORMAT_0_1_0, _FORMAT):
+            raise ValueError(f"format {about['format']}, not {_FORMAT}")
+        for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
+            if not isinstance(about[name], kind):
+                raise ValueError(f"{name} is no {kind.__name__}")
+        spec = InputSpec.from_dict(about["recipe"])
+    if sha256_of(path) != about["alignment"]:
         _refuse_without_evidence(path)
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
-    place = _place_of(stored.recipe, _moved_run(stored, path) if folder is None else Path(folder))
-    _check_inputs({place(Path(each)): sha256 for each, sha256 in stored.about["inputs"].items()}, companion)
-    recipe = stored.recipe.moved(place)
-    sides = recipe.read()
-    shape = (sides.source.n_entities, sides.target.n_entities)
-    arrays = stored.arrays
-    try:
-        candidates = sp.csr_array(
-            tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")), shape=shape
-        )
-        if stored.about["format"] == _FORMAT_0_1_0:
-            n_directed = 2 * sides.source.n_relations, 2 * sides.target.n_relations
-            state, trial = state_of_chances(candidates, n_directed), Confidence.as_they_are()
-        else:
-            own = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
-            state, trial = state_of(stored.about["state"], own), Confidence.from_dict(stored.about["trial"])
-        grounds = ExplanationBasis(
-            sides.source,
-            sides.target,
-            state,
-            trial,
-            candidates,
-            arrays["pairs"],
-            arrays["confidence"],
-            arrays["is_seed"],
-            None if sides.folder is None else sides.folder.source_ids,
-            None if sides.folder is None else sides.folder.target_ids,
-            sides.literals,
-            stored.about["config"].get("many_to_one", False),
-            Forbidden(arrays.get("forbidden", np.zeros((0, 2), np.int32))),
-        )
-    except (KeyError, ValueError, TypeError) as error:
-        raise _unreadable(companion, error) from error
-    hashes = {str(place(Path(each)).resolve()): sha256 for each, sha256 in stored.about["inputs"].items()}
-    return ExplainedRun(grounds, stored.about["config"], recipe, hashes)
+    place = _place_of(spec, _moved_run(spec, about["inputs"], path) if folder is None else Path(folder))
+    inputs = {place(Path(each)): sha256 for each, sha256 in about["inputs"].items()}
+    _check_inputs(inputs, companion)
+    spec = spec.moved(place)
+    pair = spec.read()
+    with read_as(companion, *_KIND):
+        basis = _basis(stored, pair)
+    return ExplainedRun(basis, about["config"], spec, {str(each.resolve()): sha256 for each, sha256 in inputs.items()})
+
+
+def _basis(stored: Stored, pair: GraphPair) -> ExplanationBasis:
+    about, arrays, folder = stored.about, stored.arrays, pair.folder
+    candidates = sp.csr_array(
+        tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")),
+        shape=(pair.source.n_entities, pair.target.n_entities),
+    )
+    if about["format"] == _FORMAT_0_1_0:
+        state = state_of_chances(candidates, (2 * pair.source.n_relations, 2 * pair.target.n_relations))
+        trial = Confidence.as_they_are()
+    else:
+        own = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
+        state, trial = state_of(about["state"], own), Confidence.from_dict(about["trial"])
+    return ExplanationBasis(
+        pair.source,
+        pair.target,
+        state,
+        trial,
+        candidates,
+        arrays["pairs"],
+        arrays["confidence"],
+        arrays["is_seed"],
+        None if folder is None else folder.source_ids,
+        None if folder is None else folder.target_ids,
+        pair.literals,
+        about["config"].get("many_to_one", False),
+        Forbidden(arrays.get("forbidden", np.zeros((0, 2), np.int32))),
+    )
 
 
 def _refuse_without_evidence(path: Path) -> None:
@@ -235,48 +230,25 @@ def _refuse_without_evidence(path: Path) -> None:
         raise InputError(f"{path}: {no_evidence(method)}")
 
 
-@dataclass(frozen=True, eq=False)
-class _Stored:
-    about: dict[str, Any]
-    recipe: Recipe
-    arrays: dict[str, Any]
-
-
-def _read(companion: Path) -> _Stored:
-    try:
-        with companion.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            about = json.loads(stored["about"].tobytes())
-            arrays = {name: stored[name] for name in stored.files if name != "about"}
-        if about["format"] not in (_FORMAT_0_1_0, _FORMAT):
-            raise ValueError(f"format {about['format']}, not {_FORMAT}")
-        for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
-            if not isinstance(about[name], kind):
-                raise ValueError(f"{name} is no {kind.__name__}")
-        recipe = Recipe.from_dict(about["recipe"])
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise _unreadable(companion, error) from error
-    return _Stored(about, recipe, arrays)
-
-
-def _place_of(recipe: Recipe, folder: Path | None) -> Callable[[Path], Path]:
-    """Where a path of the recipe is now: where it was, or in another folder under its own name."""
+def _place_of(spec: InputSpec, folder: Path | None) -> Callable[[Path], Path]:
+    """Where an input is now: where it was, or in another folder under its own name."""
 
     def place(path: Path) -> Path:
         if folder is None or path == STANDARD_INPUT:
             return path
-        if recipe.is_folder and path.is_relative_to(recipe.paths[0]):
-            return folder / path.relative_to(recipe.paths[0])
+        if spec.is_folder and path.is_relative_to(spec.paths[0]):
+            return folder / path.relative_to(spec.paths[0])
         return folder / path.name
 
     return place
 
 
-def _moved_run(stored: _Stored, links: Path) -> Path | None:
+def _moved_run(spec: InputSpec, inputs: Mapping[str, str | None], links: Path) -> Path | None:
     """Where the folder of a run is now that keeps the graphs of these links; None where it was not moved."""
-    if not stored.recipe.is_folder or not keeps_graphs(links.parent):
+    if not spec.is_folder or not keeps_graphs(links.parent):
         return None
-    before = stored.recipe.paths[0] / KEPT_GRAPHS
-    sha256 = stored.about["inputs"].get(str(before))
+    before = spec.paths[0] / KEPT_GRAPHS
+    sha256 = inputs.get(str(before))
     is_moved = sha256 is not None and not before.exists() and sha256_of(links.parent / KEPT_GRAPHS) == sha256
     return links.parent if is_moved else None
 
@@ -285,14 +257,10 @@ def _check_inputs(hashes: Mapping[Path, str | None], companion: Path) -> None:
     """Every input must be what it was: row numbers in the companion are rows of those files."""
     wrong = []
     for path, sha256 in hashes.items():
-        there = path.is_file()
-        if sha256 is not None and not there:
+        exists = path.is_file()
+        if sha256 is not None and not exists:
             wrong.append(f"{path}: is gone; if it lies elsewhere now, say where with --folder, else align again")
-        elif there and (sha256 is None or sha256_of(path) != sha256):
+        elif exists and (sha256 is None or sha256_of(path) != sha256):
             wrong.append(f"{path}: has changed since {companion.name} was written; bring it back, or align again")
     if wrong:
         raise InputError("\n".join(wrong))
-
-
-def _unreadable(companion: Path, error: Exception) -> InputError:
-    return InputError(f"{companion}: cannot be read as the companion of an alignment ({error}); align again")

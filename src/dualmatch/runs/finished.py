@@ -1,4 +1,4 @@
-"""A finished run, by its folder: where its links lie, and all that it came to."""
+"""A finished run, by its folder: where its links lie, and all that an update continues from."""
 
 from __future__ import annotations
 
@@ -16,18 +16,15 @@ from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.update import Known
 from dualmatch.runs.folder import RunFolder
-from dualmatch.runs.inputs import RunInputs
+from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.manifest import Manifest, check_options, read_manifest
-from dualmatch.runs.outputs import Outputs
+from dualmatch.runs.outputs import CHANGES, Outputs
 
 
 def links_of(path: Path) -> Path:
-    """The file of links that is meant: the path itself, or that of the finished run whose folder it is.
+    """The file of links: the path itself, or that of the finished run whose folder it is.
 
-    Raises
-    ------
-    InputError
-        Where it is the folder of no run, or of one that is not finished.
+    An `InputError` where it is the folder of no run, or of one that is not finished.
     """
     if not os.path.isdir(path):
         return path
@@ -40,17 +37,11 @@ def links_of(path: Path) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """What a finished run came to.
-
-    Attributes
-    ----------
-    rounds, confidence:
-        Of methods evidence and fused; None where the method has no rounds.
-    """
+    """What a finished run kept; `rounds` and `confidence` are None where the method has no rounds."""
 
     folder: RunFolder
     config: Config
-    inputs: RunInputs
+    graphs: GraphPair
     rounds: Rounds | None
     confidence: Confidence | None
 
@@ -61,8 +52,8 @@ class FinishedRun:
         name = manifest.terms.outputs["links"]
         path = self.folder.place(name)
         if not manifest.results[name].fits(path):
-            what = "has changed since the run was finished" if path.exists() else "is gone"
-            raise InputError(f"{path}: {what}; bring the links back as the run wrote them, or {manifest.way_on}")
+            problem = "has changed since the run was finished" if path.exists() else "is gone"
+            raise InputError(f"{path}: {problem}; bring the links back as the run wrote them, or {manifest.way_on}")
         return path
 
     @property
@@ -74,32 +65,31 @@ class FinishedRun:
 
     @property
     def known(self) -> Known:
-        """What an update goes on from; an `InputError` where there is no such thing."""
-        path, inputs = self.folder.path, self.inputs
+        """What an update continues from; an `InputError` where it cannot."""
+        path, graphs = self.folder.path, self.graphs
         if self.config.method != "evidence" or self.rounds is None or self.confidence is None:
-            raise InputError(f"{path}: an update goes on from method evidence; this run is of {self.config.method}")
-        if inputs.literals is not None:
             raise InputError(
-                f"{path}: its run looked at labels, which new entities come without; align again with all facts"
+                f"{path}: an update continues a run of method evidence; this one is of {self.config.method}"
             )
-        return Known.from_run(self.rounds, self.confidence, inputs.seeds, inputs.forbidden)
+        if graphs.literals is not None:
+            raise InputError(
+                f"{path}: its run compared labels, which new entities come without; align again with all facts"
+            )
+        return Known.from_run(self.rounds, self.confidence, graphs.seeds, graphs.forbidden)
 
     def outputs_in(self, folder: Path) -> Outputs:
-        """What the run wrote, in another folder: links of the same name and format, relations and reasons if any."""
+        """What an update writes: links of the same name and format, relations and reasons if any, and changes."""
         manifest = self.folder.manifest
         call = replace(manifest.call, seeds=None, forbid=None)  # the new run keeps them by their rows
         names = {name: folder / Path(path).name for name, path in manifest.terms.outputs.items()}
-        return Outputs(names["links"], names.get("relations"), explained=True, call=call)
+        return Outputs(names["links"], names.get("relations"), explained=True, call=call, changes=folder / CHANGES)
 
 
 @contextmanager
 def finished_run(path: Path) -> Iterator[FinishedRun]:
     """A finished run. Its folder may be read-only; nobody can write into it until this ends, others can read it.
 
-    Raises
-    ------
-    InputError
-        Where there is none, another process is writing into it, or one of its stages is damaged.
+    An `InputError` where there is none, another process is writing into it, or one of its stages is damaged.
     """
     with RunFolder.read(path) as folder:
         if not folder.has_begun:
@@ -107,14 +97,14 @@ def finished_run(path: Path) -> Iterator[FinishedRun]:
         manifest = folder.manifest
         _check_finished(path, manifest)
         check_options(path, manifest)
-        inputs, rounds, confidence = folder.inputs(), folder.kept_round(), folder.kept_confidence()
-        for name, content in (("graphs", inputs), ("round", rounds), ("outcome", confidence)):
+        graphs, rounds, confidence = folder.kept_graphs(), folder.kept_round(), folder.kept_confidence()
+        for name, content in (("graphs", graphs), ("round", rounds), ("outcome", confidence)):
             if content is None and name in manifest.stages:
                 file = folder.place(manifest.stages[name].file)
                 raise InputError(f"{file}: is not what the run wrote; align again with --run and --force")
-        if inputs is None:
+        if graphs is None:
             raise InputError(f"{path}: the run kept no graphs; align again with --run and --force")
-        yield FinishedRun(folder, manifest.config, inputs, rounds, confidence)
+        yield FinishedRun(folder, manifest.config, graphs, rounds, confidence)
 
 
 def _check_finished(path: Path, manifest: Manifest) -> None:

@@ -1,8 +1,8 @@
-"""The folder of a run that survives: ``dualmatch align … --run FOLDER``, ``--resume``.
+"""The folder of a run that can be resumed: ``dualmatch align … --run FOLDER``, ``--resume``.
 
-FOLDER/lock            who is at work in it; the kernel lets go of it when that process ends
+FOLDER/lock            which process works in it; the kernel releases it when that process ends
 FOLDER/manifest.json   what the run was begun with, and its finished stages with their hashes; written last
-FOLDER/stages/…        a file for each finished stage (`dualmatch.runs.inputs`, `dualmatch.runs.stages` …)
+FOLDER/stages/…        a file for each finished stage (`dualmatch.runs.graph_pair`, `dualmatch.runs.stages` …)
 FOLDER/links.tsv …     the results, unless they go elsewhere
 """
 
@@ -27,7 +27,7 @@ from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import CheckpointFile
-from dualmatch.runs.inputs import RunInputs, read_run_inputs, write_run_inputs
+from dualmatch.runs.graph_pair import GraphPair, read_graph_pair, write_graph_pair
 from dualmatch.runs.manifest import (
     MANIFEST,
     Manifest,
@@ -36,8 +36,8 @@ from dualmatch.runs.manifest import (
     Verb,
     check_free,
     check_version,
+    path_within,
     read_manifest,
-    seen_from,
     write_manifest,
 )
 from dualmatch.runs.stages import read_confidence, read_rounds, write_confidence, write_rounds
@@ -46,20 +46,12 @@ logger = logging.getLogger(__name__)
 
 STAGES: Final = "stages"
 LINKS: Final = "links.tsv"
-"""Where links go unless told otherwise."""
+"""The default name of the links."""
 Content = TypeVar("Content")
 
 
 class RunFolder:
-    """A run's folder, locked for writing or for reading: a `dualmatch.methods.run_store.RunStore` in files.
-
-    Attributes
-    ----------
-    path:
-        The folder.
-    manifest:
-        None until the run has begun.
-    """
+    """A run's folder, locked for writing or for reading: a `dualmatch.methods.run_store.RunStore` in files."""
 
     def __init__(self, path: Path, manifest: Manifest | None, before: Holder | None) -> None:
         self.path, self._manifest, self._before = path, manifest, before
@@ -68,18 +60,18 @@ class RunFolder:
     @classmethod
     @contextmanager
     def opened(cls, path: Path, *, resume: bool = False, force: bool = False) -> Iterator[Self]:
-        """The folder of a run that is to begin or to go on; made where it is not there.
+        """The folder of a run to begin or to resume; made where it does not exist.
 
         Raises
         ------
         InputError
-            Where another process is at work in it, where there is nothing to go on from, where a run would be lost,
-            or where it is the folder of something else.
+            Where another process works in it, where there is nothing to resume, where a run would be lost, or where it
+            is the folder of something else.
         OutputError
             Where it cannot be made or written into.
         """
         if resume and force:
-            raise InputError("--resume goes on with a run and --force begins it anew; give one of them")
+            raise InputError("--resume continues a run and --force begins it anew; give one of them")
         _check_kind(path, resume)
         is_new = not os.path.exists(path)
         try:
@@ -101,19 +93,16 @@ class RunFolder:
     @classmethod
     @contextmanager
     def read(cls, path: Path) -> Iterator[Self]:
-        """The folder of a run that is only to be read, as others may do at the same time.
+        """The folder of a run that is only read; any number of processes can do so at the same time.
 
-        Raises
-        ------
-        InputError
-            Where another process is writing into it, or where its manifest is none.
+        An `InputError` where another process is writing into it, or where its manifest is none.
         """
         with locked_for_reading(path):
             yield cls(path, read_manifest(path), None)
 
     @property
     def own_files(self) -> tuple[Path, ...]:
-        """Files that no result may take the place of."""
+        """Files that no result may replace."""
         return self.path / MANIFEST, self.path / LOCK
 
     @property
@@ -124,12 +113,12 @@ class RunFolder:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a run to go on with."""
+        """Whether there is a run to resume."""
         return self._manifest is not None
 
     @property
     def last_stage(self) -> str | None:
-        """The stage that came to count last, in words; None where there is none yet."""
+        """The last finished stage, in words; None where there is none yet."""
         stages = [*self.manifest.stages.items()]
         return f"{stages[-1][0]} {stages[-1][1].number or ''}".strip() if stages else None
 
@@ -140,7 +129,7 @@ class RunFolder:
     def begin(
         self, terms: Terms, inputs: Mapping[str, str | None], results: Sequence[Path] = (), verb: Verb = "align"
     ) -> None:
-        """Begin the run, or go on with it under the same terms on the same inputs.
+        """Begin the run, or resume it under the same terms on the same inputs.
 
         Parameters
         ----------
@@ -167,7 +156,7 @@ class RunFolder:
         manifest = self.manifest
         check_version(self.path, manifest.version)
         if manifest.verb == "update":
-            raise InputError(f"{self.path}: holds an update, which --resume cannot go on with; {manifest.way_on}")
+            raise InputError(f"{self.path}: holds an update, which cannot be resumed; {manifest.way_on}")
         changed = manifest.terms.differences(terms)
         for name in dict.fromkeys((*manifest.inputs, *inputs)) if not changed else ():
             if inputs.get(name) != manifest.inputs.get(name):
@@ -176,12 +165,12 @@ class RunFolder:
         if changed:
             listed = "\n".join(f"  {each}" for each in changed)
             raise InputError(
-                f"{self.path}: the run cannot go on as asked; give what it had, or begin it anew with --force in the "
-                f"place of --resume:\n{listed}"
+                f"{self.path}: the run cannot be resumed as asked; give what it had, or begin it anew with --force "
+                f"instead of --resume:\n{listed}"
             )
 
     def _tidy(self) -> None:
-        """Remove what a killed process left: temporary files, and stages that did not come to count."""
+        """Remove what a killed process left: temporary files, and stages that were not finished."""
         folder = self.path / STAGES
         named = {stage.file for stage in self.manifest.stages.values()}
         for file in [*folder.iterdir()] if folder.is_dir() else []:
@@ -198,7 +187,7 @@ class RunFolder:
 
     @contextmanager
     def keeping(self, name: str, number: int = 0) -> Iterator[Path]:
-        """Give a path to write a stage to; it counts once all is on the disk. The stage of that name before it goes."""
+        """Give a path to write a stage to, which counts once all is on the disk; then remove the one it replaces."""
         before = self.manifest.stages.get(name)
         file = self.path / STAGES / (f"{name}-{number}.npz" if number else f"{name}.npz")
         try:
@@ -218,50 +207,46 @@ class RunFolder:
                 self.place(before.file).unlink()
 
     def kept(self, name: str, read: Callable[[Path], Content]) -> Content | None:
-        """A stage that was kept; None where it was not, or where its file is not what it was: then it is made again."""
+        """A stage that was kept; None where it was not, or where its file has changed: then it is made again."""
         stage = self.manifest.stages.get(name)
         if stage is None:
             return None
         path = self.place(stage.file)
         if not stage.content.fits(path):
-            what = "is damaged" if path.exists() else "is gone"
-            logger.warning("%s: %s; going back to the stage before it", path, what)
+            problem = "is damaged" if path.exists() else "is gone"
+            logger.warning("%s: %s; going back to the stage before it", path, problem)
             return None
         return read(path)
 
     def finish(self) -> None:
-        """All results are written: say so."""
-        results = {seen_from(self.path, path): Fingerprint.of(path) for path in self._results}
+        """Record that all results are written."""
+        results = {path_within(self.path, path): Fingerprint.of(path) for path in self._results}
         self._manifest = self.manifest.finished(results)
         write_manifest(self._manifest, self.path)
 
-    def results_are_there(self) -> bool:
-        """Whether all results of a finished run are what they were; False where one is gone.
+    def has_results(self) -> bool:
+        """Whether all results of a finished run exist.
 
-        Raises
-        ------
-        InputError
-            Where one was changed: it is not overwritten unasked.
+        An `InputError` where one was changed: it is not overwritten unasked.
         """
         places = {self.place(name): content for name, content in self.manifest.results.items()}
-        changed = [path for path, content in places.items() if path.exists() and not content.fits(path)]
+        changed = [
+            f"{path}: has changed since the run was finished; remove it, and --resume writes it again"
+            for path, content in places.items()
+            if path.exists() and not content.fits(path)
+        ]
         if changed:
-            raise InputError(
-                "\n".join(
-                    f"{path}: has changed since the run was finished; remove it, and --resume writes it again"
-                    for path in changed
-                )
-            )
+            raise InputError("\n".join(changed))
         return all(path.exists() for path in places)
 
     # What the stages hold.
 
-    def inputs(self) -> RunInputs | None:
-        return self.kept("graphs", read_run_inputs)
+    def kept_graphs(self) -> GraphPair | None:
+        return self.kept("graphs", read_graph_pair)
 
-    def keep_inputs(self, inputs: RunInputs) -> None:
+    def keep_graphs(self, pair: GraphPair) -> None:
         with self.keeping("graphs") as path:
-            write_run_inputs(inputs, path)
+            write_graph_pair(pair, path)
 
     def kept_round(self) -> Rounds | None:
         return self.kept("round", read_rounds)
@@ -278,7 +263,8 @@ class RunFolder:
             write_confidence(confidence, path)
 
     def pseudo_seeds(self) -> FoundPairs | None:
-        return self.kept("pseudo-seeds", _read_found)
+        stored = self.kept("pseudo-seeds", read_arrays)
+        return None if stored is None else FoundPairs(stored.arrays["pairs"], stored.arrays["confidence"])
 
     def keep_pseudo_seeds(self, found: FoundPairs) -> None:
         with self.keeping("pseudo-seeds") as path:
@@ -303,18 +289,13 @@ class _Training:
             CheckpointFile(path).write(checkpoint)
 
 
-def _read_found(path: Path) -> FoundPairs:
-    arrays = read_arrays(path).arrays
-    return FoundPairs(arrays["pairs"], arrays["confidence"])
-
-
 def _check_kind(path: Path, resume: bool) -> None:
-    """Refuse what is no folder, and the folder of something else: a run's files must not be strewn into it."""
+    """Refuse what is no folder, and the folder of something else: a run's files must not be mixed with others."""
     if os.path.exists(path) and not os.path.isdir(path):
         raise InputError(f"{path}: is no folder; give a run a folder of its own")
     held = set(os.listdir(path)) if os.path.isdir(path) else set()
     if resume and not held & {MANIFEST, LOCK}:
-        raise InputError(f"{path}: no run was begun in it, so there is none to go on with; leave --resume out")
+        raise InputError(f"{path}: no run was begun in it, so there is none to resume; leave --resume out")
     strange = sorted(name for name in held - {MANIFEST, LOCK, STAGES} if not name.startswith(f".{MANIFEST}."))
     if strange and MANIFEST not in held:
         shown = ", ".join(strange[:3]) + (" …" if len(strange) > 3 else "")

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from dualmatch.config import Config
 from dualmatch.engine.in_process import usable_cores
@@ -20,8 +20,8 @@ from dualmatch.errors import ConfigError, InputError
 from dualmatch.files.atomic import write_text
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import Fingerprint
-from dualmatch.runs.input_spec import Recipe
-from dualmatch.runs.options_file import CallOptions
+from dualmatch.runs.input_spec import InputSpec
+from dualmatch.runs.options_file import CallOptions, config_of, options_of
 from dualmatch.runs.outputs import Outputs
 from dualmatch.version import __version__
 
@@ -34,14 +34,14 @@ Verb = Literal["align", "update"]
 
 @dataclass(frozen=True)
 class Terms:
-    """What a run was begun with; it goes on only under the same.
+    """What a run was begun with; it can be resumed only under the same.
 
     Attributes
     ----------
     config, call, recipe:
-        All options, and where the graphs come from.
+        All options, and the `InputSpec`, as plain data.
     outputs:
-        Paths by what they hold, links and relations; relative to the run's folder where they lie in it.
+        Paths of the links and the relations; relative to the run's folder where they lie in it.
     threads:
         How many cores and threads numerical libraries may use, in words.
     """
@@ -53,11 +53,10 @@ class Terms:
     threads: str
 
     @classmethod
-    def of(cls, config: Config, recipe: Recipe, outputs: Outputs, folder: Path) -> Self:
-        call = TypeAdapter(CallOptions).dump_python(_whole(outputs.call), mode="json")
+    def of(cls, config: Config, spec: InputSpec, outputs: Outputs, folder: Path) -> Self:
         paths = {"links": outputs.links, "relations": outputs.relations}
-        placed = {name: seen_from(folder, path) for name, path in paths.items() if path is not None}
-        return cls(config.model_dump(mode="json"), call, recipe.as_dict(), placed, _threads())
+        placed = {name: path_within(folder, path) for name, path in paths.items() if path is not None}
+        return cls(options_of(config), outputs.call.moved(Path.resolve).as_dict(), spec.as_dict(), placed, _threads())
 
     def options(self) -> dict[str, Any]:
         """Every option under the name users know."""
@@ -104,11 +103,9 @@ class Manifest:
     Attributes
     ----------
     inputs:
-        SHA-256 of each input file by its whole path; None where there was none.
+        SHA-256 of each input file by its absolute path; None where there was none.
     verb:
-        The command that began it. An update that was interrupted is begun anew: it has no stages to go on from.
-    stages:
-        The finished ones by name.
+        The command that began it. An update that was interrupted is begun anew: it has no stages to resume from.
     results:
         What was written in the end, by path; relative to the folder where it lies in it.
     """
@@ -123,7 +120,7 @@ class Manifest:
     format: int = _FORMAT
 
     def with_stage(self, name: str, stage: Stage) -> Manifest:
-        """With a stage more, the last one of all."""
+        """With one more stage, the last one of all."""
         others = {other: each for other, each in self.stages.items() if other != name}
         return replace(self, stages={**others, name: stage})
 
@@ -132,36 +129,31 @@ class Manifest:
 
     @property
     def way_on(self) -> str:
-        """How a run that was interrupted comes to its end, in words."""
-        if self.verb == "update":
-            return "give its call of dualmatch update again, with --force"
-        return "give its call of dualmatch align again, with --resume"
+        """How to complete a run that was interrupted, in words."""
+        option = "--force" if self.verb == "update" else "--resume"
+        return f"give its call of dualmatch {self.verb} again, with {option}"
 
     @property
     def config(self) -> Config:
         options = dict(self.terms.config)
         if options["method"] == "evidence":
             options.pop("memory_limit", None)  # of the machine it ran on; no byte depends on it
-        return Config.checked(**options)
+        return config_of(options)
 
     @property
-    def recipe(self) -> Recipe:
-        return Recipe.from_dict(self.terms.recipe)
+    def spec(self) -> InputSpec:
+        return InputSpec.from_dict(self.terms.recipe)
 
     @property
     def call(self) -> CallOptions:
-        return TypeAdapter(CallOptions).validate_python(self.terms.call)
+        return CallOptions.from_dict(self.terms.call)
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder; None where there is none.
 
-    That of a finished run of another version may have options that this one does not know: see `check_options`.
-
-    Raises
-    ------
-    InputError
-        Where it is no manifest, or that of an unfinished run of another version of dualmatch.
+    That of a finished run of another version may have options that this one does not know: see `check_options`. An
+    `InputError` where it is no manifest, or that of an unfinished run of another version.
     """
     path = folder / MANIFEST
     try:
@@ -169,12 +161,12 @@ def read_manifest(folder: Path) -> Manifest | None:
         version, format = str(data["version"]), data["format"]
         manifest = TypeAdapter(Manifest).validate_python(data) if format == _FORMAT else None
         if manifest is not None and version == __version__:
-            _ = manifest.config, manifest.recipe, manifest.call
+            _ = manifest.config, manifest.spec, manifest.call
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable folder") from None
-    except (ValueError, KeyError, TypeError, RecursionError, ValidationError, ConfigError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, ConfigError) as error:
         raise InputError(
             f"{path}: is no manifest of a run ({str(error).splitlines()[0]}); begin the run anew with --force"
         ) from None
@@ -186,7 +178,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def check_version(folder: Path, version: str) -> None:
-    """Refuse to go on with a run of another version; what such a run has finished can still be read."""
+    """Refuse to resume a run of another version; what such a run has finished can still be read."""
     if version != __version__:
         raise InputError(
             f"{folder}: this run was begun with dualmatch {version}, and this is {__version__}, which may come to "
@@ -195,13 +187,13 @@ def check_version(folder: Path, version: str) -> None:
 
 
 def check_options(folder: Path, manifest: Manifest) -> None:
-    """Refuse to go on from a run with options that this version does not know; its links can still be read."""
+    """Refuse to update a run with options that this version does not know; its links can still be read."""
     try:
-        _ = manifest.config, manifest.recipe, manifest.call
+        _ = manifest.config, manifest.spec, manifest.call
     except (ValueError, KeyError, TypeError, ConfigError, InputError) as error:
         raise InputError(
             f"{folder}: this run of dualmatch {manifest.version} has options that {__version__} does not know "
-            f"({str(error).splitlines()[0]}); go on with that version, or align again"
+            f"({str(error).splitlines()[0]}); continue with that version, or align again"
         ) from None
 
 
@@ -212,30 +204,25 @@ def check_free(path: Path, manifest: Manifest | None, resume: bool) -> None:
     if manifest.state == "finished":
         raise InputError(f"{path}: holds a finished run; choose another folder, or replace it with --force")
     if manifest.verb == "update":
-        raise InputError(f"{path}: holds an update that was interrupted; {manifest.way_on}")
-    raise InputError(f"{path}: holds a run that was interrupted; go on with --resume, or begin it anew with --force")
+        raise InputError(f"{path}: holds an interrupted update; {manifest.way_on}")
+    raise InputError(f"{path}: holds an interrupted run; resume it with --resume, or begin it anew with --force")
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:
-    """Put a manifest in the place of the one before."""
+    """Replace the manifest."""
     write_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=1, allow_nan=False) + "\n")
 
 
-def _whole(call: CallOptions) -> CallOptions:
-    seeds, forbid = (None if path is None else path.resolve() for path in (call.seeds, call.forbid))
-    return replace(call, seeds=seeds, forbid=forbid)
-
-
-def seen_from(folder: Path, path: Path) -> str:
-    """Relative to the folder where it lies in it, so that the folder can be moved; else whole."""
+def path_within(folder: Path, path: Path) -> str:
+    """Relative to the folder where it lies in it, so that the folder can be moved; else absolute."""
     place, root = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
     return str(place.relative_to(root) if place.is_relative_to(root) else place)
 
 
 def _threads() -> str:
     cores = usable_cores()
-    told = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
-    return ", ".join([f"{cores} core{'s' * (cores != 1)}", *told])
+    limits = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
+    return ", ".join([f"{cores} core{'s' * (cores != 1)}", *limits])
 
 
 def _shown(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""The run file: the options of a run as TOML, written beside its output and fed back with ``--config``.
+"""The options of a run: as plain data in its files, and as TOML beside its output, to be given back with ``--config``.
 
-Options of `Config` and `CallOptions` stand at the top; tables ``[source]`` and ``[target]`` say how each side is read
-(`ReadOptions`). Which graphs to read and where to write is said by the call. Paths in it are relative to its own
-folder, so that it can be fed back from anywhere, and be moved together with the files it names.
+In ``OUT.config.toml``, options of `Config` and `CallOptions` stand at the top; tables ``[source]`` and ``[target]`` say
+how each side is read (`ReadOptions`). The call says which graphs to read and where to write. Paths are relative to the
+file's own folder, so that it can be used from anywhere, and be moved together with the files it names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
@@ -26,8 +26,6 @@ from dualmatch.links.read import LinksFile
 from dualmatch.readers.options import ReadOptions
 from dualmatch.version import __version__
 
-_SUFFIX = ".config.toml"
-
 
 @dataclass(frozen=True)
 class CallOptions:
@@ -35,16 +33,14 @@ class CallOptions:
 
     Parameters
     ----------
-    seeds:
-        The file of known pairs, or of decisions.
-    forbid:
-        The file of forbidden pairs, or of decisions.
+    seeds, forbid:
+        The files of known and of forbidden pairs, or of decisions.
     reasons:
         Whether links come with reasons.
     output_format:
         The format of the links; by the output's name where None.
     prefix, source_prefix, target_prefix:
-        As `dualmatch.links.naming.Naming` takes them.
+        As in `dualmatch.links.naming.Naming`.
     """
 
     seeds: Path | None = None
@@ -58,26 +54,45 @@ class CallOptions:
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     def __post_init__(self) -> None:
-        _ = self.naming  # refuses prefixes that cannot be
+        _ = self.naming  # refuses wrong prefixes
 
     @property
     def naming(self) -> Naming:
         return Naming(self.prefix, self.source_prefix, self.target_prefix)
 
     def over(self, given: Mapping[str, Any]) -> CallOptions:
-        """These, and what a call gives over them; prefixes are added."""
+        """These options with those of a call over them; prefixes are added."""
         prefix = {**self.prefix, **given.get("prefix", {})}
         return replace(self, **{**given, "prefix": prefix})
 
+    def moved(self, to: Callable[[Path], Path]) -> CallOptions:
+        """The same with every path changed."""
+        seeds, forbid = (None if path is None else to(path) for path in (self.seeds, self.forbid))
+        return replace(self, seeds=seeds, forbid=forbid)
+
+    def as_dict(self, exclude_defaults: bool = False) -> dict[str, Any]:
+        data: dict[str, Any] = _CALL.dump_python(self, mode="json", exclude_defaults=exclude_defaults)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: object) -> CallOptions:
+        """What `as_dict` gave; a `pydantic.ValidationError` or an `InputError` where it is none."""
+        return _CALL.validate_python(data)
+
+
+_CALL: Final = TypeAdapter(CallOptions)
+_CALL_NAMES: Final = frozenset(each.name for each in fields(CallOptions))
+Options = TypeVar("Options", CallOptions, ReadOptions)
+
 
 @dataclass(frozen=True)
-class RunFile:
+class RunOptions:
     """What a file of options says.
 
     Attributes
     ----------
     options:
-        Options of `Config` by name; those of a command line may come over them.
+        Options of `Config` by name.
     reading:
         How to read the source and the target.
     call:
@@ -88,32 +103,43 @@ class RunFile:
     reading: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
     call: CallOptions = field(default_factory=CallOptions)
 
-    def moved(self, to: Callable[[Path], Path]) -> RunFile:
-        """The same with every path changed, but for standard input."""
+    def moved(self, to: Callable[[Path], Path]) -> RunOptions:
+        """The same with every path changed, except standard input."""
 
-        def place(path: Path | None) -> Path | None:
-            return path if path is None or path == STANDARD_INPUT else to(path)
+        def place(path: Path) -> Path:
+            return path if path == STANDARD_INPUT else to(path)
 
-        source, target = (replace(each, labels=place(each.labels)) for each in self.reading)
-        call = replace(self.call, seeds=place(self.call.seeds), forbid=place(self.call.forbid))
-        return RunFile(self.options, (source, target), call)
-
-
-_CALL: Final = frozenset(each.name for each in fields(CallOptions))
-Options = TypeVar("Options", CallOptions, ReadOptions)
+        source, target = (
+            each if each.labels is None else replace(each, labels=place(each.labels)) for each in self.reading
+        )
+        return RunOptions(self.options, (source, target), self.call.moved(place))
 
 
-def run_file_of(path: Path) -> Path:
+def options_of(config: Config) -> dict[str, Any]:
+    """The options that the method reads, as plain data: what the files of a run keep."""
+    options = config.model_dump(mode="json")
+    return _without(options, Config.foreign_options(options, config.method))
+
+
+def config_of(options: Mapping[str, Any]) -> Config:
+    """The config of a run by what it kept; 0.1.0 kept options of other methods too.
+
+    A `ConfigError` where this version does not know an option.
+    """
+    return Config.checked(**_without(options, Config.foreign_options(options, options["method"])))
+
+
+def options_file_of(path: Path) -> Path:
     """Where the options of an alignment file lie.
 
-    >>> str(run_file_of(Path("out/links.tsv")))
+    >>> str(options_file_of(Path("out/links.tsv")))
     'out/links.tsv.config.toml'
     """
-    return path.parent / (path.name + _SUFFIX)
+    return path.parent / f"{path.name}.config.toml"
 
 
-def read_run_file(path: Path) -> RunFile:
-    """Read a run file.
+def read_options_file(path: Path) -> RunOptions:
+    """Read a file of options.
 
     Raises
     ------
@@ -122,52 +148,66 @@ def read_run_file(path: Path) -> RunFile:
     """
     data = _read_toml(path)
     of_sides = [data.pop(name, {}) for name in ("source", "target")]
-    of_call = {name: data.pop(name) for name in [*data] if name in _CALL}
-    problems: list[str] = []
-    for name in sorted(set(data) - set(Config.model_fields)):
-        problems.append(f"there is no option {name}; see dualmatch align --help")
-        del data[name]
+    of_call = {name: data.pop(name) for name in [*data] if name in _CALL_NAMES}
+    unknown = sorted(set(data) - set(Config.model_fields))
+    problems = [f"there is no option {name}; see dualmatch align --help" for name in unknown]
+    data = _without(data, unknown)
     try:
         Config.checked(**data)
     except ConfigError as error:
         problems += str(error).splitlines()
     call = _checked(CallOptions, of_call, "", problems)
-    sides = [
+    source, target = (
         _checked(ReadOptions, each, f"[{name}] ", problems)
         for name, each in zip(("source", "target"), of_sides, strict=True)
-    ]
-    if problems:
-        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
-    run_file = RunFile(data, (sides[0], sides[1]), call)
-    return run_file.moved(lambda given: path.parent / given)
+    )
+    _refuse(path, problems)
+    return RunOptions(data, (source, target), call).moved(lambda given: path.parent / given)
 
 
 def call_options_of(links: Path) -> CallOptions:
-    """How an alignment file was written, by the run file beside it; the defaults where there is none.
+    """How an alignment file was written, by the options beside it; the defaults where there are none.
 
-    Options of the method are not looked at, so that links of a version with other options can be read.
-
-    Raises
-    ------
-    InputError, ConfigError
-        As `read_run_file`.
+    Options of the method are ignored, so that links of a version with other options can be read. Raises as
+    `read_options_file`.
     """
-    path = run_file_of(links)
+    path = options_file_of(links)
     if not path.is_file():
         return CallOptions()
     problems: list[str] = []
-    call = _checked(
-        CallOptions, {name: value for name, value in _read_toml(path).items() if name in _CALL}, "", problems
-    )
-    if problems:
-        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
-    return RunFile(call=call).moved(lambda given: path.parent / given).call
+    given = {name: value for name, value in _read_toml(path).items() if name in _CALL_NAMES}
+    call = _checked(CallOptions, given, "", problems)
+    _refuse(path, problems)
+    return RunOptions(call=call).moved(lambda given: path.parent / given).call
 
 
 def links_file(path: Path) -> LinksFile:
-    """A file of links with the names and in the format that it was written in (`call_options_of`)."""
+    """A file of links with the names and in the format that it was written in."""
     call = call_options_of(path)
     return LinksFile(path, call.naming, call.output_format)
+
+
+def write_options_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadOptions], call: CallOptions) -> None:
+    """Write every option of a run, including defaults, so that it can be repeated."""
+    options = {name: value for name, value in options_of(config).items() if value is not None}
+    if "memory_limit" not in config.model_fields_set:
+        del options["memory_limit"]  # the default is the machine's, not the run's
+    placed = RunOptions({}, reading, call).moved(lambda given: _relative_to(path.parent, given))
+    options |= placed.call.as_dict(exclude_defaults=True)
+    lines = [f"# Options of a run of dualmatch {__version__}; feed them back with --config.", *_lines(options)]
+    for name, side in zip(("source", "target"), placed.reading, strict=True):
+        if data := side.as_dict():
+            lines += ["", f"[{name}]", *_lines(data)]
+    write_text(path, "\n".join(lines) + "\n")
+
+
+def _without(options: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in names}
+
+
+def _refuse(path: Path, problems: list[str]) -> None:
+    if problems:
+        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -176,25 +216,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a TOML file of options") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is no TOML ({error}); mend it") from None
+        raise InputError(f"{path}: is no TOML ({error}); fix it") from None
 
 
-def write_run_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadOptions], call: CallOptions) -> None:
-    """Write every option of a run, defaults and all, so that it can be done again."""
-    options = config.model_dump(mode="json", exclude_none=True)
-    if "memory_limit" not in config.model_fields_set:
-        del options["memory_limit"]  # the default is the machine's, not the run's
-    placed = RunFile({}, reading, call).moved(lambda given: _seen_from(path.parent, given))
-    options |= TypeAdapter(CallOptions).dump_python(placed.call, mode="json", exclude_defaults=True)
-    lines = [f"# Options of a run of dualmatch {__version__}; feed them back with --config.", *_lines(options)]
-    for name, side in zip(("source", "target"), placed.reading, strict=True):
-        if data := side.as_dict():
-            lines += ["", f"[{name}]", *_lines(data)]
-    write_text(path, "\n".join(lines) + "\n")
-
-
-def _seen_from(folder: Path, path: Path) -> Path:
-    """A path relative to a folder; whole where there is no way from one to the other, as between drives."""
+def _relative_to(folder: Path, path: Path) -> Path:
+    """A path relative to a folder; absolute where there is no way from one to the other, as between drives."""
     whole = path.parent.resolve() / path.name
     try:
         return Path(os.path.relpath(whole, folder.resolve()))
@@ -205,7 +231,7 @@ def _seen_from(folder: Path, path: Path) -> Path:
 def _checked(kind: type[Options], data: object, where: str, problems: list[str]) -> Options:
     """Options of a kind; what is wrong is added to the problems, and the defaults stand in for it."""
     try:
-        return TypeAdapter(kind).validate_python(data)
+        return kind.from_dict(data)
     except ValidationError as error:
         problems += [f"{where}{line}" for line in options_in_words(error).splitlines()]
     except InputError as error:
@@ -213,9 +239,8 @@ def _checked(kind: type[Options], data: object, where: str, problems: list[str])
     return kind()
 
 
-def _lines(table: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in table.items():
-        yield f"{name} = {_toml(value)}"
+def _lines(table: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {_toml(value)}" for name, value in table.items()]
 
 
 def _toml(value: Any) -> str:

@@ -1,23 +1,27 @@
-"""What a run of ``dualmatch align`` writes: checked before the work begins, written when all of it is done."""
+"""What a run of ``dualmatch align`` or ``update`` writes: checked before the work begins, written when it is done."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
+from dualmatch.explain.link_changes import LinkChange
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, replacing_together
 from dualmatch.files.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.links.relation_table import relation_table
-from dualmatch.links.write import check_names, link_format, write_alignment
+from dualmatch.links.write import check_names, link_format, relation_table, write_alignment
 from dualmatch.methods.alignment import Alignment
 from dualmatch.runs.companion import companion_of, write_companion
-from dualmatch.runs.input_spec import Recipe
-from dualmatch.runs.options_file import CallOptions, run_file_of, write_run_file
+from dualmatch.runs.input_spec import InputSpec
+from dualmatch.runs.options_file import CallOptions, options_file_of, write_options_file
 from dualmatch.runs.record import Cost, RunRecord, record_of, write_record
+
+CHANGES: Final = "changes.tsv"
+"""The file of changes in the folder of an update."""
 
 
 @dataclass(frozen=True)
@@ -33,32 +37,27 @@ class Outputs:
     explained:
         Whether the companion that ``dualmatch explain`` reads goes beside the links.
     call:
-        How links are written, and what else the run file must hold.
+        How links are written, and what else the file of options must hold.
+    changes:
+        Where an update writes what it changed.
     """
 
     links: Path
     relations: Path | None = None
     explained: bool = False
     call: CallOptions = field(default_factory=CallOptions)
-
-    @property
-    def companion(self) -> Path | None:
-        return companion_of(self.links) if self.explained and self.links != STANDARD_OUTPUT else None
-
-    @property
-    def run_file(self) -> Path | None:
-        return None if self.links == STANDARD_OUTPUT else run_file_of(self.links)
-
-    @property
-    def record(self) -> Path | None:
-        return None if self.links == STANDARD_OUTPUT else record_of(self.links)
+    changes: Path | None = None
 
     @property
     def paths(self) -> list[Path]:
         """The files that are written."""
-        links = None if self.links == STANDARD_OUTPUT else self.links
-        files = (links, self.relations, self.companion, self.run_file, self.record)
-        return [path for path in files if path is not None]
+        beside: list[Path | None] = [self.links, self.relations]
+        if self.links == STANDARD_OUTPUT:
+            beside = [self.relations]
+        else:
+            companion = companion_of(self.links) if self.explained else None
+            beside += [companion, options_file_of(self.links), record_of(self.links)]
+        return [path for path in (*beside, self.changes) if path is not None]
 
     def check(self, inputs: Iterable[Path | None], force: bool) -> None:
         """Refuse early what writing would refuse late, and what would overwrite an input or another output."""
@@ -74,14 +73,17 @@ class Outputs:
         if self.relations is not None:
             for graph in (source, target):
                 check_table(pl.DataFrame({"name": pl.Series(graph.relations, dtype=pl.String)}), self.relations)
+        if self.changes is not None:
+            check_names(source, target, self.changes)
 
     def write(
         self,
         alignment: Alignment,
         reasons: Sequence[str] | None,
-        recipe: Recipe,
+        spec: InputSpec,
         inputs: Mapping[str, str | None],
         cost: Cost | None = None,
+        changes: Sequence[LinkChange] = (),
     ) -> None:
         """Write everything; nothing, where a name cannot be written or the disk is full.
 
@@ -89,21 +91,31 @@ class Outputs:
         ----------
         reasons:
             A text for each source row, for the column ``reasons``.
-        recipe, inputs:
+        spec, inputs:
             Where the graphs came from, and the hashes of its files.
         cost:
-            How the run was called and what it took.
+            How the run was called, and its time and memory.
+        changes:
+            What an update changed.
         """
-        relations = None if self.relations is None else relation_table(alignment)
-        if relations is not None and self.relations is not None:
-            check_table(relations, self.relations)
+        tables = [] if self.relations is None else [(relation_table(alignment), self.relations)]
+        tables += [] if self.changes is None else [(_change_table(changes), self.changes)]
+        for table, path in tables:
+            check_table(table, path)
         with replacing_together():
             write_alignment(alignment, self.links, reasons, self.call.output_format, self.call.naming)
-            if relations is not None and self.relations is not None:
-                write_table(relations, self.relations)
-            if self.companion is not None:
-                write_companion(alignment, self.links, recipe, inputs)
-            if self.run_file is not None:
-                write_run_file(self.run_file, alignment.config, recipe.options, self.call)
-            if self.record is not None:
-                write_record(RunRecord.of(alignment, cost or Cost(seconds=alignment.seconds)), self.record)
+            for table, path in tables:
+                write_table(table, path)
+            if self.links != STANDARD_OUTPUT:
+                if self.explained:
+                    write_companion(alignment, self.links, spec, inputs)
+                write_options_file(options_file_of(self.links), alignment.config, spec.options, self.call)
+                record = RunRecord.of(alignment, cost or Cost(seconds=alignment.seconds))
+                write_record(record, record_of(self.links))
+
+
+def _change_table(changes: Sequence[LinkChange]) -> pl.DataFrame:
+    numbers = dict.fromkeys(("confidence_before", "confidence"), pl.Float64)
+    columns = dict.fromkeys(("source", "before", "after", "kind"), pl.String) | numbers | {"why": pl.String}
+    rows = [[getattr(change, name) for name in columns] for change in changes]
+    return pl.DataFrame(rows, schema=columns, orient="row")

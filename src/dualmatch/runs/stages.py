@@ -1,4 +1,4 @@
-"""Files of what the rounds of evidence keep: where they stand, and what their log-odds are worth."""
+"""Files of what the rounds of evidence keep: their state, and how their log-odds become confidences."""
 
 from __future__ import annotations
 
@@ -25,19 +25,26 @@ _CERTAIN = 1e-12
 
 
 def write_rounds(state: RoundState, log: Sequence[Round], first_pairs: Any, path: Path) -> None:
-    """Where the rounds stand after one of them."""
-    about = {"state": about_state(state), "log": _about_log(log)}
-    write_arrays(path, about, {"first_pairs": first_pairs, **state_as_arrays(state)})
+    """Keep the state after a round."""
+    # numbers of numpy as Python's own, which JSON gives back to the bit
+    rounds = [
+        {name: value.item() if hasattr(value, "item") else value for name, value in asdict(each).items()}
+        for each in log
+    ]
+    arrays = {"first_pairs": first_pairs, **state_as_arrays(state)}
+    write_arrays(path, {"state": about_state(state), "log": rounds}, arrays)
 
 
 def read_rounds(path: Path) -> Rounds:
-    """What `write_rounds` wrote; of a run of 0.1.0, the pairs it believed."""
+    """Read what `write_rounds` wrote; of a run of 0.1.0, the pairs and how likely it held them."""
     stored = read_arrays(path)
+    first_pairs = stored.arrays["first_pairs"]
     if "state" not in stored.about:
-        return Rounds(_state_of_0_1_0(stored), stored.arrays["first_pairs"], (), converged=True)
+        sizes = [len(stored.arrays.get(f"known.{name}_class", ())) for name in _SIDES]
+        state = state_of_chances(sp.csr_array(stored.matrix("beliefs.probability")), (sizes[0], sizes[1]))
+        return Rounds(state, first_pairs, (), converged=True)
     log = tuple(Round(**row) for row in stored.about["log"])
-    state = state_of(stored.about["state"], stored.arrays)
-    return Rounds(state, stored.arrays["first_pairs"], log, converged=False)
+    return Rounds(state_of(stored.about["state"], stored.arrays), first_pairs, log, converged=False)
 
 
 def write_confidence(confidence: Confidence, path: Path) -> None:
@@ -45,23 +52,24 @@ def write_confidence(confidence: Confidence, path: Path) -> None:
 
 
 def read_confidence(path: Path) -> Confidence:
-    """What `write_confidence` wrote; 0.1.0 kept none."""
+    """Read what `write_confidence` wrote; 0.1.0 kept none."""
     about = read_arrays(path).about
     return Confidence.from_dict(about["confidence"]) if "confidence" in about else Confidence.as_they_are()
 
 
 def about_state(state: RoundState) -> dict[str, Any]:
-    """What of a state is no array."""
+    """The parts of a state that are no arrays."""
     scale = state.scale
+    dearest = None if scale is None or not math.isfinite(scale.dearest) else float(scale.dearest)
     return {
         "shape": list(state.candidates.shape),
-        "scale": None if scale is None else [float(scale.smoothing), _finite(scale.dearest)],
+        "scale": None if scale is None else [float(scale.smoothing), dearest],
         "differ": float(state.model.gaps.differ),
     }
 
 
 def state_as_arrays(state: RoundState) -> Arrays:
-    """The rest of it."""
+    """The parts that are arrays."""
     model = state.model
     arrays: Arrays = {
         "candidates.row": state.candidates.row.astype(np.int32),
@@ -88,15 +96,14 @@ def state_as_arrays(state: RoundState) -> Arrays:
     return arrays
 
 
-def state_of(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> RoundState:
-    """What `about_state` and `state_as_arrays` took apart."""
+def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
+    """The state that `about_state` and `state_as_arrays` took apart."""
 
     def both(name: str) -> tuple[Any, Any]:
         return arrays[f"{name}.source"], arrays[f"{name}.target"]
 
-    together = Stored({}, dict(arrays)).matrix("model.together")
     model = Model(
-        RelationOdds(together, both("model.chances")),
+        RelationOdds(Stored({}, arrays).matrix("model.together"), both("model.chances")),
         both("model.overlap"),
         DateGaps(float(about["differ"]), arrays["model.gaps"]),
         arrays["model.coverage"],
@@ -121,26 +128,9 @@ def state_of(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> RoundState:
 
 
 def state_of_chances(chances: sp.csr_array, n_directed: tuple[int, int]) -> RoundState:
-    """A state that knows how likely some pairs are: what 0.1.0 kept of a run. Its model is still to be learnt."""
+    """A state from the probabilities of some pairs, which is what 0.1.0 kept; its model is still to be learnt."""
     entries = sp.csr_array(chances).tocoo()
     chance = entries.data.astype(np.float64).clip(_CERTAIN, 1.0 - _CERTAIN)
     log_odds = np.log(chance) - np.log1p(-chance)
     row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
     return RoundState.of_pairs(row, column, log_odds, entries.shape, Model.of_sizes(*n_directed))
-
-
-def _state_of_0_1_0(stored: Stored) -> RoundState:
-    classes = [stored.arrays.get(f"known.{name}_class", np.zeros(0)) for name in _SIDES]
-    return state_of_chances(sp.csr_array(stored.matrix("beliefs.probability")), (len(classes[0]), len(classes[1])))
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _about_log(log: Sequence[Round]) -> list[dict[str, Any]]:
-    """Numbers of numpy as Python's own, which JSON gives back to the bit."""
-    return [
-        {name: value.item() if hasattr(value, "item") else value for name, value in asdict(each).items()}
-        for each in log
-    ]

@@ -1,0 +1,177 @@
+"""Two graphs to align with all that was read with them, and the file in which a run keeps them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+
+from dualmatch.errors import SHOWN_PROBLEMS, InputError
+from dualmatch.files.npz import Arrays, Stored, read_arrays, texts_as_arrays, write_arrays
+from dualmatch.graph.arrays import NO_PARTNER, Pairs
+from dualmatch.graph.literals import LiteralPair, Literals
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.links.decisions import is_decisions, read_decisions
+from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_forbidden_pairs, read_pairs_by_name
+from dualmatch.readers.read import Reading
+from dualmatch.readers.rejected_lines import Rejections
+
+KEPT_GRAPHS: Final = Path("stages", "graphs.npz")
+"""Where the graphs lie in the folder of a run."""
+_COLUMNS: Final = ("head", "relation", "tail", "begin", "end")
+_SIDES: Final = ("source", "target")
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPair:
+    """All that `dualmatch.align` is given, except options.
+
+    Attributes
+    ----------
+    folder:
+        The benchmark folder both graphs come from, if they do.
+    seeds, forbidden: (n, 2) int32 or None
+        Rows of the graphs; None where no file was given.
+    """
+
+    readings: tuple[Reading, Reading]
+    folder: BenchmarkFolder | None = None
+    seeds: Pairs | None = None
+    forbidden: Pairs | None = None
+
+    @classmethod
+    def of(
+        cls,
+        source: TemporalGraph,
+        target: TemporalGraph,
+        literals: LiteralPair | None = None,
+        seeds: Pairs | None = None,
+        forbidden: Pairs | None = None,
+        notes: Sequence[str] = (),
+        rejected: int = 0,
+    ) -> Self:
+        """Graphs that were read elsewhere; `notes` and the number of `rejected` lines are those of both."""
+        rejections = Rejections("skip")
+        rejections.total = rejected
+        first, second = literals or (None, None)
+        readings = Reading(source, first, rejections, tuple(notes)), Reading(target, second, Rejections(), ())
+        return cls(readings, None, seeds, forbidden)
+
+    @property
+    def source(self) -> TemporalGraph:
+        return self.readings[0].graph
+
+    @property
+    def target(self) -> TemporalGraph:
+        return self.readings[1].graph
+
+    @property
+    def literals(self) -> LiteralPair | None:
+        """Labels and other literals of both sides; None where neither's were asked for."""
+        source, target = (reading.literals for reading in self.readings)
+        if source is None and target is None:
+            return None
+        return source or Literals.of_labels({}, self.source), target or Literals.of_labels({}, self.target)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was guessed or left out on either side."""
+        return self.readings[0].notes + self.readings[1].notes
+
+    @property
+    def rejections(self) -> Rejections:
+        """The lines of both sides that were left out."""
+        both = Rejections("skip")
+        for reading in self.readings:
+            both.kept += reading.rejections.kept
+            both.total += reading.rejections.total
+        return both
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Notes and the number of rejected lines, for JSON."""
+        return {"notes": [*self.notes], "rejected": self.rejections.total}
+
+    def with_pairs(self, seeds: Path | None, forbidden: Path | None) -> Self:
+        """The same with the pairs of files."""
+        return replace(
+            self,
+            seeds=None if seeds is None else self.read_pairs(seeds),
+            forbidden=None if forbidden is None else self.read_forbidden(forbidden),
+        )
+
+    def read_pairs(self, path: Path) -> Pairs:
+        """A file of known pairs as (n, 2) rows: by name, in a benchmark folder by name or id; or accepted decisions."""
+        if is_decisions(path):
+            return self._rows_of(path, read_decisions(path).accepted)
+        if self.folder is not None:
+            return self.folder.pairs_at(path)
+        return read_pairs_by_name(path, self.source, self.target)
+
+    def read_forbidden(self, path: Path) -> Pairs:
+        """A file of forbidden pairs as (n, 2) rows, or rejected decisions; -1 where a source has no partner at all."""
+        if is_decisions(path):
+            return self._rows_of(path, read_decisions(path).forbidden)
+        return read_forbidden_pairs(path, self.source, self.target, self.folder)
+
+    def _rows_of(self, path: Path, pairs: Sequence[tuple[str, str | None]]) -> Pairs:
+        """Decisions as rows; those about entities of other graphs are an error."""
+        unknown = [
+            f"{path}: {name!r} is no entity of {graph.name}; give decisions that were made on these graphs"
+            for pair in pairs
+            for name, graph in zip(pair, (self.source, self.target), strict=True)
+            if name is not None and name not in graph.entity_rows
+        ]
+        if unknown:
+            raise InputError("\n".join(unknown[:SHOWN_PROBLEMS]))
+        rows = [(self.source.entity_rows[s], NO_PARTNER if t is None else self.target.entity_rows[t]) for s, t in pairs]
+        return np.array(rows, dtype=np.int32).reshape(-1, 2)
+
+
+def keeps_graphs(folder: Path) -> bool:
+    """Whether a folder is that of a run that has read its graphs."""
+    return os.path.isfile(folder / KEPT_GRAPHS)
+
+
+def write_graph_pair(pair: GraphPair, path: Path) -> None:
+    """Keep a pair in a file."""
+    arrays: Arrays = {}
+    graphs = (pair.source, pair.target)
+    for side, graph in zip(_SIDES, graphs, strict=True):
+        arrays |= {f"{side}.{column}": getattr(graph, column) for column in _COLUMNS}
+        arrays |= texts_as_arrays(f"{side}.entities", graph.entities)
+        arrays |= texts_as_arrays(f"{side}.relations", graph.relations)
+    for side, literals in zip(_SIDES, pair.literals or (), strict=False):
+        arrays[f"{side}.literals.entity"] = literals.entity
+        arrays |= texts_as_arrays(f"{side}.literals.attribute", literals.attribute)
+        arrays |= texts_as_arrays(f"{side}.literals.value", literals.value)
+    arrays |= {} if pair.seeds is None else {"seeds": pair.seeds}
+    arrays |= {} if pair.forbidden is None else {"forbidden": pair.forbidden}
+    about = [{"name": graph.name, "opaque_times": graph.opaque_times} for graph in graphs]
+    write_arrays(path, {"graphs": about, **pair.report}, arrays)
+
+
+def read_graph_pair(path: Path) -> GraphPair:
+    """Read what `write_graph_pair` kept."""
+    stored = read_arrays(path)
+    source, target = (_graph(stored, side, about) for side, about in zip(_SIDES, stored.about["graphs"], strict=True))
+    has_literals = "source.literals.entity" in stored.arrays
+    literals = (_literals(stored, "source"), _literals(stored, "target")) if has_literals else None
+    seeds, forbidden = (stored.arrays.get(name) for name in ("seeds", "forbidden"))
+    return GraphPair.of(source, target, literals, seeds, forbidden, stored.about["notes"], stored.about["rejected"])
+
+
+def _graph(stored: Stored, side: str, about: dict[str, Any]) -> TemporalGraph:
+    head, relation, tail, begin, end = (stored.arrays[f"{side}.{column}"] for column in _COLUMNS)
+    names = stored.texts(f"{side}.entities"), stored.texts(f"{side}.relations")
+    return TemporalGraph(head, relation, tail, begin, end, *names, **about)
+
+
+def _literals(stored: Stored, side: str) -> Literals:
+    entity = stored.arrays[f"{side}.literals.entity"].astype(np.int32)
+    attribute, value = (stored.texts(f"{side}.literals.{column}") for column in ("attribute", "value"))
+    return Literals(entity, attribute, value)

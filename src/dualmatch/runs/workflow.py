@@ -1,0 +1,314 @@
+"""A run from files to files: what ``dualmatch align`` and ``dualmatch update`` do between their options and messages.
+
+A run is opened, begun and performed. Opening makes every check that needs no graph and takes the lock of the run's
+folder; only then is an engine worth starting.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from dualmatch.config import EXPLAINED, TRAINED, Config
+from dualmatch.engine import Engine
+from dualmatch.errors import InputError
+from dualmatch.explain.basis import no_evidence
+from dualmatch.explain.explain import reasons as reasons_of
+from dualmatch.explain.link_changes import LinkChange, changes_since
+from dualmatch.files.atomic import check_outputs
+from dualmatch.files.compressed import STANDARD_INPUT, check_there
+from dualmatch.files.fingerprint import sha256_of
+from dualmatch.graph.growth import Grown, grown
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.links.write import no_relations
+from dualmatch.memory import peak_mb
+from dualmatch.methods.align import align
+from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.update import update
+from dualmatch.methods.validation import check_labels
+from dualmatch.progress import Progress
+from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.rdf.document import files_named_in
+from dualmatch.readers.read import Reading, read
+from dualmatch.readers.rejected_lines import Rejections
+from dualmatch.runs.finished import FinishedRun, finished_run
+from dualmatch.runs.folder import RunFolder
+from dualmatch.runs.graph_pair import GraphPair
+from dualmatch.runs.input_spec import InputSpec
+from dualmatch.runs.manifest import Terms
+from dualmatch.runs.options_file import CallOptions
+from dualmatch.runs.outputs import Outputs
+from dualmatch.runs.record import Cost
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignRun:
+    """A run of ``dualmatch align``.
+
+    Attributes
+    ----------
+    links, relations, rejected:
+        The files to write: links, relations where they are asked for, and lines that reading leaves out.
+    checkpoint:
+        The file that keeps the state of training, of a run without a folder.
+    config_file:
+        The file that options were taken from; it must not be overwritten.
+    folder:
+        The folder of the run, opened; None where it has none.
+    force:
+        Whether files may be replaced.
+    """
+
+    config: Config
+    spec: InputSpec
+    call: CallOptions
+    links: Path
+    relations: Path | None = None
+    rejected: Path | None = None
+    checkpoint: Path | None = None
+    config_file: Path | None = None
+    folder: RunFolder | None = None
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        method = self.config.method
+        if self.call.reasons and method not in EXPLAINED:
+            raise InputError(f"--reasons: {no_evidence(method)}")
+        if self.relations is not None and method not in EXPLAINED:
+            raise InputError(no_relations(method))
+        if self.checkpoint is not None and method not in TRAINED:
+            raise InputError(
+                f"--checkpoint keeps the state of training, and method {method} trains nothing; leave it out"
+            )
+        check_labels(any(each.literals or each.labels for each in self.spec.options), method)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        explained = self.config.method in EXPLAINED and not self.spec.uses_standard_input
+        return Outputs(self.links, self.relations, explained, self.call)
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """All that the run reads or writes."""
+        return (*self._inputs, self.links, self.rejected, *self.outputs.paths)
+
+    @cached_property
+    def _inputs(self) -> tuple[Path | None, ...]:
+        own = () if self.folder is None else self.folder.own_files
+        return (*self.spec.files, self.call.seeds, self.call.forbid, self.checkpoint, self.config_file, *own)
+
+    def check_files(self) -> None:
+        """Refuse outputs that must not be written and inputs that are not there."""
+        self.outputs.check(self._inputs, self.force)
+        check_outputs([self.rejected], (*self._inputs, *self.outputs.paths), self.force)
+        check_there([self.call.seeds, self.call.forbid, *(each.labels for each in self.spec.options)])
+
+    def begin(self) -> bool:
+        """Begin or resume in the folder, if any; False where the run is finished already and its results are there."""
+        if self.folder is None:
+            return True
+        terms = Terms.of(self.config, self.spec, self.outputs, self.folder.path)
+        self.folder.begin(terms, self.spec.hashes(also=(self.call.seeds, self.call.forbid)), self.outputs.paths)
+        return not (self.folder.is_finished and self.folder.has_results())
+
+    def perform(
+        self,
+        read_graphs: Callable[[InputSpec, Engine | None], GraphPair],
+        engine: Engine | None,
+        progress: Progress | None,
+        start: float,
+        command: Words,
+    ) -> tuple[Alignment, GraphPair]:
+        """Read, align and write.
+
+        Parameters
+        ----------
+        read_graphs:
+            Reads both graphs and reports what was understood.
+        start, command:
+            When the run was called, by `time.perf_counter`, and with which words.
+        """
+        outputs, folder = self.outputs, self.folder
+        if progress is not None:
+            progress("read", 0, 0, "")
+        kept = None if folder is None else folder.kept_graphs()
+        graphs = kept or read_graphs(self.spec, engine).with_pairs(self.call.seeds, self.call.forbid)
+        outputs.check_names(graphs.source, graphs.target)
+        if folder is not None and kept is None:
+            folder.keep_graphs(graphs)
+        hashed = {} if folder is None else folder.manifest.inputs
+        hashes = self.spec.hashes(hashed) if outputs.explained else {}
+        read_seconds = time.perf_counter() - start
+        alignment = align(
+            graphs.source,
+            graphs.target,
+            graphs.seeds,
+            forbid=graphs.forbidden,
+            literals=graphs.literals,
+            progress=progress,
+            checkpoint=self.checkpoint,
+            engine=engine,
+            store=folder,
+            config=self.config,
+        )
+        _write(outputs, alignment, self.spec, hashes, _cost(alignment, read_seconds, start, command))
+        if folder is not None:
+            folder.finish()
+        return alignment, graphs
+
+
+@contextmanager
+def opened_folder(
+    path: Path | None, resume: bool, force: bool, note: Callable[[str], None]
+) -> Iterator[RunFolder | None]:
+    """The folder of a run, locked; None where it has none. An interrupted run notes how to resume it."""
+    if path is None:
+        yield None
+        return
+    with RunFolder.opened(path, resume=resume, force=force) as folder:
+        try:
+            yield folder
+        except KeyboardInterrupt:
+            if folder.has_begun:
+                note(f"{path}: resume it with the same call and --resume")
+            raise
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateRun:
+    """A run of ``dualmatch update``.
+
+    Attributes
+    ----------
+    before:
+        The finished run that is updated.
+    facts:
+        New files of the source and of the target.
+    options, rejected:
+        How to read them, and where lines that are left out go.
+    """
+
+    before: FinishedRun
+    folder: RunFolder
+    facts: tuple[tuple[Path, ...], tuple[Path, ...]]
+    options: tuple[ReadOptions, ReadOptions]
+    rejected: Path | None
+    force: bool
+
+    @classmethod
+    @contextmanager
+    def folders(cls, finished: Path, new: Path, force: bool) -> Iterator[tuple[FinishedRun, RunFolder]]:
+        """The finished run and the folder of the new one, both locked."""
+        if new.resolve() == finished.resolve():
+            raise InputError(f"{new}: is the run that is updated; give --run another folder")
+        with finished_run(finished) as before, RunFolder.opened(new, force=force) as folder:
+            yield before, folder
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        return self.before.outputs_in(self.folder.path)
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """All that the run reads or writes."""
+        return (*self._inputs, *self.outputs.paths, self.rejected)
+
+    @cached_property
+    def _inputs(self) -> tuple[Path, ...]:
+        return (*self.folder.own_files, *self.facts[0], *self.facts[1], self.before.links)
+
+    def check_files(self) -> None:
+        """Refuse a run that cannot be updated, and outputs that must not be written."""
+        _ = self.before.known
+        self.outputs.check(self._inputs, self.force)
+        check_outputs([self.rejected], (*self._inputs, *self.outputs.paths), self.force)
+
+    def perform(
+        self,
+        report: Callable[[Words, Rejections], None],
+        engine: Engine | None,
+        progress: Progress | None,
+        start: float,
+        command: Words,
+    ) -> UpdateResult:
+        """Read the new facts, align again and write; as `AlignRun.perform`, where `report` prints what was read."""
+        if progress is not None:
+            progress("read", 0, 0, "")
+        before, outputs, new = self.before, self.outputs, self.folder.path
+        arrived = self._arrived()
+        report(arrived.notes, arrived.rejections)
+        source = grown(before.graphs.source, arrived.source)
+        target = grown(before.graphs.target, arrived.target)
+        outputs.check_names(source.graph, target.graph)
+        spec = InputSpec((new,), self.options)
+        files = (*self.facts[0], *self.facts[1], before.links)
+        hashes = {str(path.resolve()): sha256_of(path) for path in files if path != STANDARD_INPUT}
+        self.folder.begin(Terms.of(before.config, spec, outputs, new), hashes, outputs.paths, verb="update")
+        read_seconds = time.perf_counter() - start
+        alignment = update(
+            before.known, source, target, before.config, engine=engine, progress=progress, store=self.folder
+        )
+        self.folder.keep_graphs(
+            GraphPair.of(
+                alignment.source,
+                alignment.target,
+                seeds=alignment.pairs[alignment.is_seed],
+                forbidden=alignment.forbidden.pairs.astype("int32"),
+                notes=arrived.notes,
+                rejected=arrived.rejections.total,
+            )
+        )
+        changes = changes_since(before.named_links, alignment, source, target)
+        cost = _cost(alignment, read_seconds, start, command)
+        _write(outputs, alignment, spec, spec.hashes(), cost, changes)
+        self.folder.finish()
+        new_facts = [_new_facts(source, before.graphs.source), _new_facts(target, before.graphs.target)]
+        return UpdateResult(alignment, changes, new_facts, dict(cost.seconds), arrived)
+
+    def _arrived(self) -> GraphPair:
+        nothing = Reading(TemporalGraph.from_facts([]), None, Rejections(), ())
+        graphs = self.before.graphs.source, self.before.graphs.target
+        first, second = (
+            read(files, options, files_before=files_named_in(graph.entities)) if files else nothing
+            for files, options, graph in zip(self.facts, self.options, graphs, strict=True)
+        )
+        return GraphPair((first, second))
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateResult:
+    """What an update came to; `new_facts` counts facts and entities of the source and of the target."""
+
+    alignment: Alignment
+    changes: list[LinkChange]
+    new_facts: list[dict[str, int]]
+    seconds: dict[str, float]
+    arrived: GraphPair
+
+
+def _new_facts(after: Grown, before: TemporalGraph) -> dict[str, int]:
+    facts, entities = after.graph.n_facts - before.n_facts, after.graph.n_entities - before.n_entities
+    return {"facts": facts, "known": after.n_known, "entities": entities}
+
+
+def _cost(alignment: Alignment, read_seconds: float, start: float, command: Words) -> Cost:
+    seconds = {"read": read_seconds, **alignment.seconds, "total": time.perf_counter() - start}
+    return Cost(command, seconds, peak_mb())
+
+
+def _write(
+    outputs: Outputs,
+    alignment: Alignment,
+    spec: InputSpec,
+    hashes: dict[str, str | None],
+    cost: Cost,
+    changes: Sequence[LinkChange] = (),
+) -> None:
+    reasons = reasons_of(alignment) if outputs.call.reasons else None
+    outputs.write(alignment, reasons, spec, hashes, cost, changes)
