@@ -24,7 +24,7 @@ from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.state import Model, RoundState
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.review.serve import Place, Serving
 from dualmatch.review.session import Filter, Session
 from dualmatch.runs.companion import ExplainedRun

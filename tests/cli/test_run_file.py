@@ -121,7 +121,7 @@ def test_no_option_is_forgotten() -> None:
     """Whoever adds an option to `align` must let the run file hold it, or say here that the call does."""
     from dataclasses import fields
 
-    from dualmatch.readers.options import ReadOptions
+    from dualmatch.readers.read_options import ReadOptions
     from dualmatch.runs.options_file import CallOptions
 
     held = {*Config.model_fields, *(each.name for kind in (CallOptions, ReadOptions) for each in fields(kind))}

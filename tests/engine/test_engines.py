@@ -24,7 +24,7 @@ from dualmatch.engine.exchange import store
 from dualmatch.errors import InputError, OutputError
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.simulate import SimulatedPair, World, simulate
 

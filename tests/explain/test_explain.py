@@ -21,7 +21,7 @@ from dualmatch import (
 )
 from dualmatch.explain.basis import basis_of
 from dualmatch.explain.explain import reasons
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.outputs import Outputs
 from dualmatch.simulate import World, shuffled_copy, simulate

@@ -11,7 +11,7 @@ import pytest
 from dualmatch.errors import OutputError
 from dualmatch.files import atomic
 from dualmatch.files.atomic import check_writable, newest, remove_leftover, replacing, replacing_together, write_text
-from dualmatch.files.tables import TABLE_WRITERS
+from dualmatch.files.table_writer import TABLE_WRITERS
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from dualmatch.decode.similarity import HeldSimilarity
 from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.links.decisions import DecisionLog, Verdict
 from dualmatch.links.read import read_links
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import links_file
 from dualmatch.simulate import World, simulate

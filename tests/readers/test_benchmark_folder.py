@@ -125,7 +125,7 @@ def test_relation_names_come_in_either_column(
 
 
 def test_a_relation_missing_from_a_name_first_listing_is_told_where_it_is_used(make_folder: MakeFolder) -> None:
-    with pytest.raises(InputError, match=r"triples_1:2: relation 1 is not in rel_ids_1; add it there or mend the id$"):
+    with pytest.raises(InputError, match=r"triples_1:2: relation 1 is not in rel_ids_1; add it there or fix the id$"):
         read_folder(make_folder(rel_ids_1="lived in\t0\nborn in\t5\n"))
 
 
@@ -238,7 +238,7 @@ def test_braces_in_a_path_do_not_disturb_messages(make_folder: MakeFolder, tmp_p
     with pytest.raises(InputError) as caught:
         read_folder(folder).read_pairs(folder / "sup_pairs")
     assert str(caught.value) == (
-        f"{folder}/sup_pairs:1: source entity 99 is not in {folder}/triples_1; mend it or leave the pair out"
+        f"{folder}/sup_pairs:1: source entity 99 is not in {folder}/triples_1; fix it or leave the pair out"
     )
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from dualmatch import InputError
 from dualmatch.readers.columns import table_shape
-from dualmatch.readers.options import ReadOptions
 from dualmatch.readers.read import read, read_graph
+from dualmatch.readers.read_options import ReadOptions
 
 
 def test_another_column_that_could_be_it_is_told() -> None:

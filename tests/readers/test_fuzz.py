@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from dualmatch import InputError
 from dualmatch.readers.columns import TableShape
-from dualmatch.readers.delimited import _block_rows
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.delimited import _Table
+from dualmatch.readers.facts import Collector
 from dualmatch.readers.read import read
-from dualmatch.readers.rejected_lines import Rejections
+from dualmatch.readers.read_options import ReadOptions
 
 TURTLE = b"""@prefix : <http://e/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
 :a :r :b {| :begin "1990" ; :end "2000-01" |} . :a :q [ :is :c ; :date "1991" ] . :a :name "x"@en .
@@ -143,8 +143,8 @@ def test_fast_and_slow_splitting_agree(records: list[list[str]]) -> None:
     """A line of another width at the end sends the whole block the slow way; the other lines must come out the same."""
     block = "".join("\t".join(record) + "\n" for record in records).encode()
     shape = TableShape({"head": 0, "relation": 1, "tail": 2, "time": 3}, True, 4)
-    slow = _block_rows(block + b"odd\n", Path("a"), 2, "\t", shape, Rejections())
-    fast = _block_rows(block, Path("a"), 2, "\t", shape, Rejections())
+    table = _Table(Path("a"), Collector(ReadOptions()), "\t", number=2)
+    slow, fast = table.rows_of_block(block + b"odd\n", shape), table.rows_of_block(block, shape)
     same = pl.col(pl.String).fill_null("")
     assert fast.table.with_columns(same).rows() == slow.table.with_columns(same).rows()
     assert [fast.text(row) for row in range(fast.table.height)] == [slow.text(row) for row in range(slow.table.height)]

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from dualmatch import InputError
-from dualmatch.readers.options import ReadOptions
-from dualmatch.readers.rdf.predicates import TimePredicates
 from dualmatch.readers.rdf.quads import read_quads
 from dualmatch.readers.read import read, read_graph
+from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.readers.rejected_lines import Rejections
 from io_facts import Fact, facts_of
 
@@ -252,7 +251,7 @@ def test_a_wrong_line_of_turtle_is_told_once(tmp_path: Path) -> None:
 REVERSED = {
     "a.ttl": (
         PREFIXES + ":c :r :ab .\n:a :q :x ;\n  :r :b {| :begin 1900 ; :end 1899 |} .\n",
-        "tells no line; look from line 10 on",
+        "gives no line; look from line 10 on",
     ),
     "a.trig": (PREFIXES + ':g { :ab :r :b .\n:a :r :b }\n:g :begin "1900" ; :end "1899" .\n', "look at line 10"),
     "a.rdf": (
@@ -260,7 +259,7 @@ REVERSED = {
         f'<rdf:Statement rdf:about="{E}n"><rdf:subject rdf:resource="{E}a"/>\n'
         f'<rdf:predicate rdf:resource="{E}r"/><rdf:object rdf:resource="{E}b"/>\n'
         "<e:begin>1900</e:begin><e:end>1899</e:end></rdf:Statement></rdf:RDF>",
-        "tells no line; look from line 2 on",
+        "gives no line; look from line 2 on",
     ),
 }
 
@@ -272,5 +271,5 @@ def test_a_fact_that_ends_too_early_is_looked_for_in_its_file(tmp_path: Path, na
     predicates = TimePredicates(begin=(f"{E}begin",), end=(f"{E}end",))
     with pytest.raises(InputError) as caught:
         read_graph(tmp_path / name, time_predicates=predicates)
-    assert "ends in 1899, before it begins in 1900; mend one of the two" in str(caught.value)
+    assert "ends in 1899, before it begins in 1900; fix one of the two" in str(caught.value)
     assert words in str(caught.value)

@@ -17,8 +17,8 @@ import zstandard
 from dualmatch import InputError, TemporalGraph
 from dualmatch.files.compressed import blocks
 from dualmatch.readers import delimited
-from dualmatch.readers.options import ReadOptions
 from dualmatch.readers.read import read, read_graph
+from dualmatch.readers.read_options import ReadOptions
 from io_facts import facts_of
 
 ADA = [("Ada", "lived in", "London", "1835-03", "1852-11-27"), ("Ada", "met", "Charles", "1833", "?")]
@@ -74,7 +74,7 @@ def test_blocks_of_any_size_say_the_same(
     path = write(tmp_path / "a.csv", "head,relation,tail,year\n" + "\n".join(lines) + "\nx,r,y,soon")
     assert refusal(path).split("\n") == [
         ":22: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
-        "mend this line, or leave it out with --on-error skip",
+        "fix this line, or leave it out with --on-error skip",
     ]
     assert read_graph(path, on_error="skip").n_facts == 20
 
@@ -158,7 +158,7 @@ def test_all_problems_are_counted_and_the_first_five_shown(tmp_path: Path) -> No
     bad = ["Ada\tmet\n", "Ada\tmet\tx\tsoon\t2\n"] * 10
     said = refusal(write(tmp_path / "a.tsv", TSV + "".join(bad))).split("\n")
     assert [line.split(": ")[0].rpartition(":")[2] for line in said[:5]] == ["4", "5", "6", "7", "8"]
-    assert said[5:] == ["… and 15 more problems", "mend these lines, or leave them out with --on-error skip"]
+    assert said[5:] == ["… and 15 more problems", "fix these lines, or leave them out with --on-error skip"]
 
 
 def test_lines_left_out_are_kept_with_the_reason(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_lines_left_out_are_kept_with_the_reason(tmp_path: Path) -> None:
         ["6", "no tail; every fact needs one", "Ada,met,,,"],
     ]
     too_many = refusal(tmp_path / "a.csv", on_error="skip", max_errors=2)
-    assert too_many.endswith("more than 2 lines cannot be used; mend the file or raise --max-errors")
+    assert too_many.endswith("more than 2 lines cannot be used; fix the file or raise --max-errors")
 
 
 @pytest.mark.parametrize(

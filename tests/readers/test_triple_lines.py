@@ -155,7 +155,7 @@ def test_a_wrong_last_line_is_one_problem(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_graph(path)
     said, way_out = str(caught.value).splitlines()
-    assert way_out == "mend this line, or leave it out with --on-error skip"
+    assert way_out == "fix this line, or leave it out with --on-error skip"
     assert said.startswith(
         f"{path}:2: a quoted triple as a subject, as the old RDF-star draft had it; read the file with"
     )

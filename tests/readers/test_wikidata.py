@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dualmatch import InputError
-from dualmatch.readers.options import ReadOptions
 from dualmatch.readers.read import read, read_graph
+from dualmatch.readers.read_options import ReadOptions
 from io_facts import facts_of
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from dualmatch import InputError, OutputError, TemporalGraph, align, read_explanation_basis
 from dualmatch.links.write import relation_table
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.companion import companion_of
 from dualmatch.runs.input_spec import FOLDER_FILES, InputSpec
 from dualmatch.runs.outputs import Outputs

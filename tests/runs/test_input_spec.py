@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dualmatch import InputError
-from dualmatch.readers.options import ReadOptions
-from dualmatch.readers.rdf.predicates import TimePredicates
+from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.runs.input_spec import InputSpec
 from io_facts import facts_of
 

@@ -69,7 +69,7 @@ def merge_command(
       dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
       dualmatch merge data/mine --links links.tsv -o merged.tsv --keep target --entities ids.tsv
     """
-    from dualmatch.files.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
+    from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
     from dualmatch.links.read import read_links
     from dualmatch.merge import merge
     from dualmatch.runs.options_file import call_options_of

@@ -17,8 +17,7 @@ from dualmatch.files.atomic import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from dualmatch.engine import Engine
-    from dualmatch.readers.options import ReadOptions
-    from dualmatch.readers.rdf.predicates import TimePredicates
+    from dualmatch.readers.read_options import ReadOptions, TimePredicates
     from dualmatch.readers.rejected_lines import Rejections
     from dualmatch.runs.graph_pair import GraphPair
     from dualmatch.runs.input_spec import InputSpec
@@ -106,7 +105,7 @@ class Asked:
 
     @property
     def options(self) -> tuple[ReadOptions, ReadOptions]:
-        from dualmatch.readers.options import ReadOptions
+        from dualmatch.readers.read_options import ReadOptions
 
         source, target = self.base or (ReadOptions(), ReadOptions())
         return replace(source, **self.given[0]), replace(target, **self.given[1])
@@ -198,7 +197,7 @@ def _by_side(values: Sequence[Any], option: str) -> tuple[Any, Any]:
 
 
 def _time_predicates(values: Sequence[str]) -> TimePredicates:
-    from dualmatch.readers.rdf.predicates import TimePredicates
+    from dualmatch.readers.read_options import TimePredicates
 
     roles: dict[str, tuple[str, ...]] = {"begin": (), "end": (), "time": ()}
     for text in values:

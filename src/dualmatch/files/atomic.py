@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Write files whole or not at all."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def check_writable(path: Path, force: bool) -> None:
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None], force: bool) -> None:
     """`check_writable` for all outputs of a run; none of them may be an input or another output.
 
-    What is None or standard output is passed over.
+    None and standard output are skipped.
     """
-    taken = {_place(path) for path in inputs if path is not None}
+    taken = {_identity(path) for path in inputs if path is not None}
     for path in outputs:
         if path is None or path == STANDARD_OUTPUT:
             continue
-        place = _place(path)
-        if place in taken:
+        identity = _identity(path)
+        if identity in taken:
             raise OutputError(f"{path}: is read or written by this very run already; choose another name")
-        taken.add(place)
+        taken.add(identity)
         check_writable(path, force)
 
 
-def _place(path: Path) -> object:
+def _identity(path: Path) -> object:
     """The same for all names of one file, hard and symbolic links among them."""
     try:
         status = os.stat(path)
@@ -57,7 +57,7 @@ def _place(path: Path) -> object:
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """A file that is there whole or not at all, or standard output."""
+    """Open a file that is replaced when it is complete, or standard output."""
     if path == STANDARD_OUTPUT:
         held = io.BytesIO()  # polars does not say that it was a pipe which broke, Python does
         yield held
@@ -69,20 +69,20 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
 
 
 _waiting: ContextVar[dict[Path, Path] | None] = ContextVar("waiting", default=None)
-"""Where files are replaced together: the temporary file of each place, whole and synced."""
+"""Within `replacing_together`: the final place of each file → its temporary file, complete and synced."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary name in the same folder; put it in the place of `path` once all is written and synced.
+    """Give a temporary name in the same folder; rename it to `path` once all is written and synced.
 
-    Whatever goes wrong in between, Ctrl-C included, `path` stays as it was and the temporary file goes. A symbolic
-    link stays one: the file it points to is replaced.
+    Whatever goes wrong in between, Ctrl-C included, `path` stays as it was and the temporary file is removed. A
+    symbolic link stays one: the file it points to is replaced.
     """
     place, waiting = Path(os.path.realpath(path)), _waiting.get()
     temporary = _temporary(place, os.getpid())
     try:
-        with _in_words(path):
+        with _as_output_error(path):
             yield temporary
             sync(temporary)
             if waiting is None:
@@ -97,9 +97,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together() -> Iterator[None]:
-    """Files replaced within the block take their places at its end; where one cannot be written, none does.
+    """Replace all files written within the block at its end, or none where one cannot be written.
 
-    A block within another one ends with that.
+    A block within another one ends with the outer one.
     """
     if _waiting.get() is not None:
         yield
@@ -109,10 +109,10 @@ def replacing_together() -> Iterator[None]:
     try:
         yield
         for place, temporary in waiting.items():
-            with _in_words(place):
+            with _as_output_error(place):
                 temporary.replace(place)
         for folder in dict.fromkeys(place.parent for place in waiting):
-            with _in_words(folder):
+            with _as_output_error(folder):
                 sync(folder)
     finally:
         _waiting.reset(token)
@@ -121,12 +121,12 @@ def replacing_together() -> Iterator[None]:
 
 
 def newest(path: Path) -> Path:
-    """Where the newest bytes of a file lie: in its temporary file, while files are replaced together."""
+    """Where the newest bytes of a file are: in its temporary file, while files are replaced together."""
     return (_waiting.get() or {}).get(Path(os.path.realpath(path)), path)
 
 
 def remove_leftover(path: Path, process: int) -> None:
-    """Remove the temporary file of `path` that a process has left which was killed."""
+    """Remove the temporary file of `path` that a killed process left."""
     _remove(_temporary(Path(os.path.realpath(path)), process))
 
 
@@ -140,7 +140,7 @@ def _remove(temporary: Path) -> None:
 
 
 @contextmanager
-def _in_words(path: Path) -> Iterator[None]:
+def _as_output_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -148,13 +148,13 @@ def _in_words(path: Path) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Put a text in the place of what `path` held, whole or not at all."""
+    """Replace what `path` held by a text."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def sync(path: Path) -> None:
-    """Have a file's bytes or a folder's entries reach the disk."""
+    """Flush a file's bytes or a folder's entries to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Bytes of a file or of standard input, whatever they are packed in: plain, gzip or zstd, in blocks of whole lines."""
+"""Bytes of a file or of standard input, plain, gzip or zstd, in blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dualmatch.errors import InputError
 
 STANDARD_INPUT: Final = Path("-")
 PACKED: Final = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
-"""How packed files end, and how their bytes begin: what is packed is told by its bytes, whatever it is called."""
+"""Extension → first bytes of packed files; the bytes decide, whatever a file is called."""
 BLOCK_BYTES: Final = 1 << 26
 _NOT_READ: Final = {"bzip2": rb"BZh[1-9]1AY&SY", "xz": rb"\xfd7zXZ\x00", "zip": rb"PK\x03\x04"}
 _LONGEST: Final = 10
@@ -41,23 +41,33 @@ def unpacked_name(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path, where_missing: str = "check the path") -> Iterator[BinaryIO]:
-    """A file for reading, unpacked on the fly; what goes wrong inside the block ends in an `InputError`.
+    """Open a file for reading, unpacked on the fly; whatever goes wrong inside the block becomes an `InputError`.
 
     Parameters
     ----------
     where_missing:
         What to do where there is no such file.
     """
-    with _in_words(path, where_missing):
+    try:
         if path == STANDARD_INPUT:
-            yield _unpacked(_seen_ahead(sys.stdin.buffer), path)
+            standard: Any = sys.stdin.buffer
+            yield _unpacked(standard if isinstance(standard, io.BufferedReader) else io.BufferedReader(standard), path)
             return
         with path.open("rb") as file:
             yield _unpacked(file, path)
+    except FileNotFoundError:
+        raise InputError(f"{shown(path)}: no such file; {where_missing}") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+        raise InputError(
+            f"{shown(path)}: broken or cut off, it cannot be unpacked ({error}); fetch or make it again"
+        ) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(f"{shown(path)}: cannot be read ({why}); give a readable file") from None
 
 
 def check_there(paths: Iterable[Path | None]) -> None:
-    """Refuse files that are not there, all at once and before anything is read."""
+    """Refuse files that do not exist, all at once and before anything is read."""
     missing = [path for path in dict.fromkeys(paths) if path not in (None, STANDARD_INPUT) and not os.path.exists(path)]
     if missing:
         raise InputError("\n".join(f"{path}: no such file; check the path" for path in missing))
@@ -79,19 +89,14 @@ def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
         return gzip.open(file)  # type: ignore[return-value]
     if packing == ".zst" or (ending == ".zst" and start):
         return io.BufferedReader(_ZstdFile(file), 1 << 20)
-    other = next((name for name, magic in _NOT_READ.items() if re.match(magic, start)), None)
-    if other is not None:
-        raise InputError(
-            f"{shown(path)}: is packed with {other}, which is not read; unpack it, or pack it as .gz or .zst"
-        )
+    for name, magic in _NOT_READ.items():
+        if re.match(magic, start):
+            raise InputError(
+                f"{shown(path)}: is packed with {name}, which is not read; unpack it, or pack it as .gz or .zst"
+            )
     if ending == ".gz" and start:
         raise InputError(f"{shown(path)}: is not packed as its name says; leave the .gz out of it, or make it again")
     return file
-
-
-def _seen_ahead(file: BinaryIO) -> io.BufferedReader:
-    """Standard input in a form whose first bytes can be looked at."""
-    return file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)  # type: ignore[arg-type]
 
 
 def _packing(start: bytes) -> str | None:
@@ -114,20 +119,6 @@ def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         yield rest
 
 
-@contextmanager
-def _in_words(path: Path, where_missing: str) -> Iterator[None]:
-    broken = f"{shown(path)}: broken or cut off, it cannot be unpacked"
-    try:
-        yield
-    except FileNotFoundError:
-        raise InputError(f"{shown(path)}: no such file; {where_missing}") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
-        raise InputError(f"{broken} ({error}); fetch or make it again") from None
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise InputError(f"{shown(path)}: cannot be read ({why}); give a readable file") from None
-
-
 class _ZstdFile(io.RawIOBase):
     """Frames of a ``.zst`` file, one after the other; unlike the library's own reader, a cut-off frame is an error."""
 
@@ -142,8 +133,9 @@ class _ZstdFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            packed = self._frame.unused_data if self._frame.eof else b""
+            packed = b""
             if self._frame.eof:
+                packed = self._frame.unused_data
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
                 self._within_frame = False
             packed = packed or self._file.read(1 << 20)

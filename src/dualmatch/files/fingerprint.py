@@ -1,4 +1,4 @@
-"""Fingerprints of files: their SHA-256, by which a file is known to be what it was."""
+"""SHA-256 of files, by which a file is known to be unchanged."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ class Fingerprint:
         return cls(sha256_of(path), path.stat().st_size)
 
     def fits(self, path: Path) -> bool:
-        """Whether the file is there and holds the same bytes."""
+        """Whether the file exists and holds the same bytes."""
         return path.is_file() and path.stat().st_size == self.size and sha256_of(path) == self.sha256

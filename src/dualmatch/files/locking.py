@@ -1,4 +1,8 @@
-"""A lock on a folder: one process that writes or any number that read, and none once it is dead."""
+"""Lock a folder for one process that writes or for any number that read; the kernel frees it when they end.
+
+By hand and not by `filelock`, whose locks are exclusive, empty the lock file, which says here who holds it, and need
+a folder that can be written: updates read finished runs side by side, and from archives that are read-only.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,7 @@ class Holder:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[Holder | None]:
-    """Hold the lock of a folder, which exists; gives who held it last, None where nobody did.
-
-    The kernel lets go of it when the process ends, however it ends: a lock that is held is held by a live process.
+    """Hold the lock of an existing folder; gives who held it last, None where nobody did.
 
     Raises
     ------
@@ -39,10 +41,13 @@ def locked(folder: Path) -> Iterator[Holder | None]:
         Where the folder cannot be written into.
     """
     path = folder / LOCK
-    handle = _open_lock(path)
+    handle = _open_to_write(path)
     try:
-        before = _read(handle)
-        _write(handle, path)
+        before = _read_holder(handle)
+        text = json.dumps({"process": os.getpid(), "machine": socket.gethostname()}).encode()
+        with _as_output_error(f"{path}: cannot be written", "free some space, or choose another folder"):
+            os.pwrite(handle, text.ljust(os.fstat(handle).st_size), 0)
+            os.ftruncate(handle, len(text))
         yield before
     finally:
         os.close(handle)
@@ -52,7 +57,7 @@ def locked(folder: Path) -> Iterator[Holder | None]:
 def locked_for_reading(folder: Path) -> Iterator[None]:
     """Keep others from writing into a folder, not from reading it; nothing is changed in it.
 
-    Where the folder has no lock, or one that cannot be had, as on a read-only disk, nobody is kept from anything.
+    Where the folder has no lock file, or one that cannot be locked, as on a read-only disk, this does nothing.
 
     Raises
     ------
@@ -66,58 +71,52 @@ def locked_for_reading(folder: Path) -> Iterator[None]:
         yield
         return
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _at_work(path, handle) from None
-        except OSError:  # a disk without locks
-            pass
+        with suppress(OSError):  # a disk without locks
+            if not _lock(handle, fcntl.LOCK_SH):
+                raise _at_work(path, handle)
         yield
     finally:
         os.close(handle)
 
 
-def _open_lock(path: Path) -> int:
+def _open_to_write(path: Path) -> int:
     while True:
-        try:
+        with _as_output_error(f"{path.parent}: cannot be written into", "choose another folder"):
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise OutputError(
-                f"{path.parent}: cannot be written into ({error.strerror}); choose another folder"
-            ) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with _as_output_error(f"{path}: cannot be locked", "choose a folder on a disk that has locks"):
+                is_locked = _lock(handle, fcntl.LOCK_EX)
+            if not is_locked and _lock(handle, fcntl.LOCK_SH):
+                raise InputError(
+                    f"{path.parent}: an update is reading it; wait for it to end, or choose another folder"
+                )
+            if not is_locked:
+                raise _at_work(path, handle)
             with suppress(FileNotFoundError):  # whoever held it may have removed the file
                 if os.path.samestat(os.fstat(handle), os.stat(path)):
                     return handle
+        except BaseException:
             os.close(handle)
-        except BlockingIOError:
-            in_use = _in_use(path, handle)
-            os.close(handle)
-            raise in_use from None
-        except OSError as error:
-            os.close(handle)
-            raise OutputError(
-                f"{path}: cannot be locked ({error.strerror}); choose a folder on a disk that has locks"
-            ) from error
+            raise
+        os.close(handle)
 
 
-def _in_use(path: Path, handle: int) -> InputError:
-    """Why a lock cannot be had for writing: somebody reads the folder, or writes into it."""
+def _lock(handle: int, kind: int) -> bool:
+    """Lock an open file without waiting; False where another process holds it."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return _at_work(path, handle)
-    return InputError(f"{path.parent}: an update is reading it; wait for it to end, or choose another folder")
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _at_work(path: Path, handle: int) -> InputError:
-    holder = _read(handle)
+    holder = _read_holder(handle)
     who = "" if holder is None else f" (process {holder.process} on {holder.machine})"
     return InputError(f"{path.parent}: another run is at work in it{who}; wait for it to end, or choose another folder")
 
 
-def _read(handle: int) -> Holder | None:
+def _read_holder(handle: int) -> Holder | None:
     try:
         data = json.loads(os.pread(handle, 4096, 0))
         return Holder(int(data["process"]), str(data["machine"]))
@@ -125,12 +124,9 @@ def _read(handle: int) -> Holder | None:
         return None
 
 
-def _write(handle: int, path: Path) -> None:
-    text = json.dumps({"process": os.getpid(), "machine": socket.gethostname()}).encode()
+@contextmanager
+def _as_output_error(what: str, advice: str) -> Iterator[None]:
     try:
-        os.pwrite(handle, text.ljust(os.fstat(handle).st_size), 0)
-        os.ftruncate(handle, len(text))
+        yield
     except OSError as error:
-        raise OutputError(
-            f"{path}: cannot be written ({error.strerror}); free some space, or choose another folder"
-        ) from error
+        raise OutputError(f"{what} ({error.strerror}); {advice}") from error

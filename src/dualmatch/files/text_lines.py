@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +11,8 @@ import polars as pl
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 from dualmatch.files.compressed import opened
 
-LINE = "line"
+LINE: Final = "line"
 LARGEST_ID: Final = 2**63 - 1
-WIDTH: Final = (pl.col("text").str.count_matches("\t", literal=True) + 1).alias("width")
 
 
 def read_lines(path: Path, where_missing: str = "check the path") -> pl.DataFrame:
@@ -37,12 +35,13 @@ def read_lines(path: Path, where_missing: str = "check the path") -> pl.DataFram
 def read_fields(
     path: Path, names: Sequence[str], required: int, meaning: str, where_missing: str = "check the path"
 ) -> pl.DataFrame:
-    """Split the lines of a file at tabs into text columns `names`; fields not given are null.
+    """Split the lines of a file at tabs into text columns `names`; missing fields are null.
 
     Lines with fewer than `required` or more than ``len(names)`` fields end in an `InputError`: one problem where all
     lines are as wrong as the first, which is a file of another kind, else one a line.
     """
-    lines = read_lines(path, where_missing).with_columns(WIDTH)
+    width = (pl.col("text").str.count_matches("\t", literal=True) + 1).alias("width")
+    lines = read_lines(path, where_missing).with_columns(width)
     wrong = lines.filter((pl.col("width") < required) | (pl.col("width") > len(names)))
     same = wrong.height == lines.height > 1 and wrong["width"].n_unique() == 1
     span = str(required) if required == len(names) else f"{required} to {len(names)}"
@@ -62,21 +61,17 @@ def read_fields(
 def as_ids(
     table: pl.DataFrame, columns: Mapping[str, str], path: Path, smallest: int = 0, largest: int = LARGEST_ID
 ) -> pl.DataFrame:
-    """Turn text columns into whole numbers; letters where an id belongs end in an `InputError`.
+    """Turn text columns into whole numbers; anything else ends in an `InputError`.
 
-    `columns` gives each column the words by which messages call its ids.
+    `columns` maps each column to what messages call its ids.
     """
+    span = "from 0 up, below 2^63" if (smallest, largest) == (0, LARGEST_ID) else f"from {smallest} to {largest}"
     numbers = table.with_columns(whole_numbers(pl.col(name)) for name in columns)
     for name, words in columns.items():
         usable = numbers[name].is_between(smallest, largest).fill_null(False)
-        wrong = table.filter(table[name].is_not_null() & ~usable)
-        span = "from 0 up, below 2^63" if (smallest, largest) == (0, LARGEST_ID) else f"from {smallest} to {largest}"
-        refuse(wrong, name, path, partial(_no_id, words=words, span=span))
+        why = f"is no {words}; write a whole number {span}"
+        refuse(table.filter(table[name].is_not_null() & ~usable), name, path, lambda value, why=why: f"{value!r} {why}")  # type: ignore[misc]
     return numbers
-
-
-def _no_id(value: str, words: str, span: str) -> str:
-    return f"{value!r} is no {words}; write a whole number {span}"
 
 
 def refuse(wrong: pl.DataFrame, column: str, path: Path, why: Callable[[Any], str]) -> None:
@@ -87,5 +82,5 @@ def refuse(wrong: pl.DataFrame, column: str, path: Path, why: Callable[[Any], st
 
 
 def whole_numbers(text: pl.Expr) -> pl.Expr:
-    """Text as int64, null where it is none."""
+    """Text as int64, null where it is no whole number."""
     return text.str.strip_chars().cast(pl.Int64, strict=False)

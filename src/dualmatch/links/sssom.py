@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 
 import polars as pl
 
-from dualmatch.files.tables import DECIMALS
+from dualmatch.files.table_writer import DECIMALS
 from dualmatch.links.naming import BUILT_IN, Naming, is_iri
 from dualmatch.version import __version__
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import InputError, OutputError
 from dualmatch.files.atomic import open_output
-from dualmatch.files.tables import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
+from dualmatch.files.table_writer import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.naming import Naming
 from dualmatch.links.sssom import write_sssom

@@ -1,33 +1,45 @@
-"""The field's benchmark folders: ``ent_ids_1/2``, ``rel_ids_1/2``, ``time_id``, ``triples_1/2`` and pair files.
+"""The field's benchmark folders.
 
-Ids in the files may have gaps and may go on from one graph to the next; inside, everything is a row number.
+- By id: ``ent_ids_1/2``, ``rel_ids_1/2``, ``time_id``, ``triples_1/2`` and pair files. Ids may have gaps and may
+  continue from one graph to the next; inside, everything is a row number.
+- OpenEA's, by name: ``rel_triples_1/2``, ``attr_triples_1/2`` and ``ent_links``.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError, Problem, input_error
+from dualmatch.files.compressed import opened
 from dualmatch.files.text_lines import LARGEST_ID, as_ids, read_fields, refuse, whole_numbers
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import sorted_by_name
 from dualmatch.graph.times import UNKNOWN, parse_date
+from dualmatch.readers.delimited import read_delimited
+from dualmatch.readers.facts import Collector
+from dualmatch.readers.read import Reading, literals_of
+from dualmatch.readers.read_options import ReadOptions
 
 logger = logging.getLogger(__name__)
 
-_FACT = {"head": "head id", "relation": "relation id", "tail": "tail id"}
-_TIMES = {"begin": "time id", "end": "time id"}
-_LAYOUT = "check the path and the folder's layout"
-_INT32 = np.iinfo(np.int32)
+Ids = NDArray[np.int64]
+
+_FACT: Final = {"head": "head id", "relation": "relation id", "tail": "tail id"}
+_TIMES: Final = {"begin": "time id", "end": "time id"}
+_LAYOUT: Final = "check the path and the folder's layout"
+_INT32: Final = np.iinfo(np.int32)
+_OPENEA_TIMES: Final[dict[int, dict[str, str]]] = {3: {}, 4: {"time": "4"}, 5: {"begin": "4", "end": "5"}}
+"""Width of a file → its time columns; OpenEA's own files have three columns and no times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +55,8 @@ class BenchmarkFolder:
     path: Path
     source: TemporalGraph
     target: TemporalGraph
-    source_ids: NDArray[np.int64]
-    target_ids: NDArray[np.int64]
+    source_ids: Ids
+    target_ids: Ids
 
     def read_pairs(self, path: str | Path) -> Pairs:
         """A pair file of two columns as (n, 2) row numbers; an unknown or repeated entity is an error.
@@ -62,15 +74,7 @@ class BenchmarkFolder:
 
     def pairs_at(self, path: Path) -> Pairs:
         """The pairs of a file anywhere, as `read_pairs` gives them."""
-        table = read_fields(path, ("source", "target"), 2, "a pair")
-        by_id = self.are_ids(table)
-        if by_id:
-            table = as_ids(table, {"source": "source id", "target": "target id"}, path)
-        rows = [
-            _rows_of(table[side].to_numpy(), ids) if by_id else graph.rows_of(table[side])
-            for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids))
-        ]
-        return _checked_pairs(table, path, rows, (self.source, self.target))
+        return read_pairs(path, self.source, self.target, self)
 
     def sorted_by_name(self) -> BenchmarkFolder:
         """The same graphs in the order that all other formats have; ids still find their entities."""
@@ -78,20 +82,18 @@ class BenchmarkFolder:
         target, target_order = sorted_by_name(self.target)
         return BenchmarkFolder(self.path, source, target, self.source_ids[source_order], self.target_ids[target_order])
 
-    def are_ids(self, table: pl.DataFrame) -> bool:
-        """Whether a pair file holds ids and not names.
+    def ids_in(self, table: pl.DataFrame) -> tuple[Ids, Ids] | tuple[None, None]:
+        """The ids of both sides where a pair file holds ids, None where it holds names.
 
-        Counting what is known, one slip in a file of ids is told at its own line, not as a thousand unknown names.
+        Counting what is known, one slip in a file of ids is reported at its own line, not as a thousand unknown names.
         """
-        sides = (("source", self.source, self.source_ids), ("target", self.target, self.target_ids))
         numbers = table.select(whole_numbers(pl.col("source", "target")))
-        if not any(numbers[side].null_count() for side, *_ in sides):
-            return True
-        known_ids = sum(
-            int((_rows_of(numbers[side].drop_nulls().to_numpy(), ids) >= 0).sum()) for side, _, ids in sides
-        )
-        known_names = sum(int((graph.rows_of(table[side]) >= 0).sum()) for side, graph, _ in sides)
-        return known_ids > known_names
+        known_ids = known_names = 0
+        for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids)):
+            known_ids += int((_rows_of(numbers[side].drop_nulls().to_numpy(), ids) >= 0).sum())
+            known_names += int((graph.rows_of(table[side]) >= 0).sum())
+        are_ids = not any(column.null_count() for column in numbers) or known_ids > known_names
+        return (self.source_ids, self.target_ids) if are_ids else (None, None)
 
 
 def read_folder(path: str | Path) -> BenchmarkFolder:
@@ -99,8 +101,8 @@ def read_folder(path: str | Path) -> BenchmarkFolder:
 
     Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, mixed at will. ``time_id`` gives each time
     id its date (day, month or year) or ``-inf`` / ``~`` for unknown; where it is absent or empty, ids are opaque
-    times. A value that is no date counts as unknown. Those are counted and warned of, and so is an end before its
-    begin, of which both are kept.
+    times. Values that are no dates count as unknown, with a warning. There is a warning, too, of facts that end
+    before they begin; both ends are kept.
 
     Raises
     ------
@@ -116,52 +118,46 @@ def read_folder(path: str | Path) -> BenchmarkFolder:
     return BenchmarkFolder(path, source, target, source_ids, target_ids)
 
 
-def read_pairs_by_name(path: Path, source: TemporalGraph, target: TemporalGraph) -> Pairs:
-    """A pair file of two columns of names as (n, 2) row numbers; an unknown or repeated entity is an error."""
+def read_pairs(
+    path: Path, source: TemporalGraph, target: TemporalGraph, folder: BenchmarkFolder | None = None
+) -> Pairs:
+    """A file of two columns, names or a folder's ids, as (n, 2) rows; an unknown or repeated entity is an error."""
     table = read_fields(path, ("source", "target"), 2, "a pair")
-    rows = [graph.rows_of(table[side]) for side, graph in (("source", source), ("target", target))]
-    return _checked_pairs(table, path, rows, (source, target))
+    source_ids, target_ids = folder.ids_in(table) if folder else (None, None)
+    rows = []
+    for side, graph, ids in (("source", source, source_ids), ("target", target, target_ids)):
+        rows.append(_entity_rows(table, side, path, graph, ids))
+        twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
+        _refuse(_repeated(rows[-1]), table, side, path, f"{side} entity", twice)
+    return np.stack(rows, axis=1).astype(np.int32).reshape(-1, 2)
 
 
 def read_forbidden_pairs(
     path: Path, source: TemporalGraph, target: TemporalGraph, folder: BenchmarkFolder | None = None
 ) -> Pairs:
-    """A file of two columns, by name or by a folder's ids, as (n, 2) rows; an empty target becomes `NO_PARTNER`.
-
-    An entity may stand in any number of forbidden pairs.
-    """
+    """As `read_pairs`, but an entity may stand in any number of pairs; an empty target becomes `NO_PARTNER`."""
     table = read_fields(path, ("source", "target"), 2, "a pair")
     whole = table.filter(pl.col("target") != "")
     alone = table.filter(pl.col("target") == "").with_columns(target=pl.col("source"))
-    by_id = folder is not None and folder.are_ids(whole if whole.height else alone)
-    parts = []
-    for part, is_alone in ((whole, False), (alone, True)):
-        rows: list[NDArray[np.int64]] = []
-        for side, graph in (("source", source),) if is_alone else (("source", source), ("target", target)):
-            if by_id and folder is not None:
-                given = as_ids(part, {side: f"{side} id"}, path)[side].to_numpy()
-                found = _rows_of(given, folder.source_ids if side == "source" else folder.target_ids)
-            else:
-                found = graph.rows_of(part[side])
-            missing = f"is not in {graph.name}; mend it or leave the pair out"
-            _refuse(found < 0, part, side, path, f"{side} entity", missing)
-            rows.append(found)
-        if is_alone:
-            rows.append(np.full(part.height, NO_PARTNER, dtype=np.int64))
-        parts.append(np.stack(rows, axis=1).reshape(-1, 2))
-    return np.concatenate(parts).astype(np.int32)
+    source_ids, target_ids = folder.ids_in(whole if whole.height else alone) if folder else (None, None)
+    pairs = (
+        _entity_rows(whole, "source", path, source, source_ids),
+        _entity_rows(whole, "target", path, target, target_ids),
+    )
+    single = _entity_rows(alone, "source", path, source, source_ids)
+    no_partner = np.full(alone.height, NO_PARTNER, dtype=np.int64)
+    return np.concatenate([np.stack(pairs, axis=1), np.stack([single, no_partner], axis=1)]).astype(np.int32)
 
 
-def _checked_pairs(
-    table: pl.DataFrame, path: Path, rows: Sequence[NDArray[np.int64]], graphs: Sequence[TemporalGraph]
-) -> Pairs:
-    """Pairs as (n, 2) rows, where each is known and stands in one pair only."""
-    for side, graph, column in zip(("source", "target"), graphs, rows, strict=True):
-        missing = f"is not in {graph.name}; mend it or leave the pair out"
-        _refuse(column < 0, table, side, path, f"{side} entity", missing)
-        twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
-        _refuse(_repeated(column), table, side, path, f"{side} entity", twice)
-    return np.stack(rows, axis=1).astype(np.int32).reshape(-1, 2)
+def _entity_rows(table: pl.DataFrame, side: str, path: Path, graph: TemporalGraph, ids: Ids | None) -> Ids:
+    """Rows of the entities in column `side`, by id where `ids` are given, else by name."""
+    if ids is None:
+        rows = graph.rows_of(table[side])
+    else:
+        rows = _rows_of(as_ids(table, {side: f"{side} id"}, path)[side].to_numpy(), ids)
+    missing = f"is not in {graph.name}; fix it or leave the pair out"
+    _refuse(rows < 0, table, side, path, f"{side} entity", missing)
+    return rows
 
 
 def _read_times(path: Path) -> dict[int, int] | None:
@@ -194,35 +190,22 @@ def _read_times(path: Path) -> dict[int, int] | None:
     return times
 
 
-def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tuple[TemporalGraph, NDArray[np.int64]]:
+def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tuple[TemporalGraph, Ids]:
     triples = folder / f"triples_{side}"
     facts = as_ids(read_fields(triples, (*_FACT, *_TIMES), 3, "a fact", _LAYOUT), _FACT, triples)
     if facts.height == 0:
         raise InputError(f"{triples}: no facts; an empty graph cannot be aligned, so give it one a line")
     entity_ids, entities = _read_names(folder / f"ent_ids_{side}", [facts["head"], facts["tail"]], "entity")
     relation_ids, relations = _read_names(folder / f"rel_ids_{side}", [facts["relation"]], "relation")
-    columns = []
-    for name, ids, listing in (
-        ("head", entity_ids, "ent_ids"),
-        ("relation", relation_ids, "rel_ids"),
-        ("tail", entity_ids, "ent_ids"),
-    ):
+
+    def column(name: str, ids: Ids, listing: str) -> NDArray[np.int32]:
         rows = _rows_of(facts[name].to_numpy(), ids)
-        missing = f"is not in {listing}_{side}; add it there or mend the id"
-        _refuse(rows < 0, facts, name, triples, name, missing)
-        columns.append(rows.astype(np.int32))
-    begin, end = _time_columns(facts, times, triples)
-    graph = TemporalGraph(
-        columns[0],
-        columns[1],
-        columns[2],
-        begin,
-        end,
-        entities,
-        relations,
-        name=str(triples),
-        opaque_times=times is None,
-    )
+        _refuse(rows < 0, facts, name, triples, name, f"is not in {listing}_{side}; add it there or fix the id")
+        return rows.astype(np.int32)
+
+    head, relation = column("head", entity_ids, "ent_ids"), column("relation", relation_ids, "rel_ids")
+    columns = head, relation, column("tail", entity_ids, "ent_ids"), *_time_columns(facts, times, triples)
+    graph = TemporalGraph(*columns, entities, relations, name=str(triples), opaque_times=times is None)
     logger.info("read %r", graph)
     reversed_intervals = graph.reversed_intervals
     if reversed_intervals:
@@ -230,17 +213,16 @@ def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tup
     return graph, entity_ids
 
 
-def _read_names(path: Path, used: list[pl.Series], kind: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _read_names(path: Path, used: list[pl.Series], kind: str) -> tuple[Ids, tuple[str, ...]]:
     """Ids and names of an ``ent_ids`` or ``rel_ids`` file, in file order; without the file, the ids are the names."""
     used_ids = pl.concat(used).unique().sort()
     if not path.exists():
         ids = used_ids.to_numpy().astype(np.int64)
         return ids, tuple(str(i) for i in ids)
-    table = read_fields(path, ("first", "second"), 2, "a name")
-    first, second = "first", "second"
+    table = read_fields(path, ("id", "name"), 2, "a name")
     if kind == "relation" and _names_come_first(table, used_ids):
-        first, second = second, first
-    table = as_ids(table.rename({first: "id", second: "name"}), {"id": f"{kind} id"}, path)
+        table = table.rename({"id": "name", "name": "id"})
+    table = as_ids(table, {"id": f"{kind} id"}, path)
     for column in ("id", "name"):
         twice = f"stands above already; give each {column} once"
         _refuse(_repeated(table[column].to_numpy()), table, column, path, column, twice)
@@ -253,7 +235,7 @@ def _names_come_first(table: pl.DataFrame, used: pl.Series) -> bool:
     The id column is the one of whole numbers; where names are numbers too, the one that holds the ids the facts use;
     where both do, the first.
     """
-    first, second = table.select(whole_numbers(pl.col("first", "second"))).get_columns()
+    first, second = table.select(whole_numbers(pl.col("id", "name"))).get_columns()
     if first.null_count() == 0 and second.null_count() == 0:
         in_first, in_second = (int(used.is_in(ids.implode()).sum()) for ids in (first, second))
         return in_second > in_first
@@ -271,20 +253,17 @@ def _time_columns(
     columns = []
     for name in _TIMES:
         given = facts[name].is_not_null().to_numpy()
-        ids = facts[name].fill_null(0).to_numpy()
-        if times is None:
-            codes = ids
-        else:
-            listed = np.array(sorted(times), dtype=np.int64)
-            rows = _rows_of(ids, listed)
-            missing = "is not in time_id; add it there or mend the id"
+        codes = facts[name].fill_null(0).to_numpy()
+        if times is not None:
+            rows = _rows_of(codes, np.array([*times], dtype=np.int64))
+            missing = "is not in time_id; add it there or fix the id"
             _refuse(given & (rows < 0), facts, name, path, "time", missing)
-            codes = np.array([times[int(key)] for key in listed], dtype=np.int64)[np.maximum(rows, 0)]
+            codes = np.array([*times.values()], dtype=np.int64)[np.maximum(rows, 0)]
         columns.append(np.where(given, codes, UNKNOWN).astype(np.int32))
     return columns[0], columns[1]
 
 
-def _rows_of(values: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rows_of(values: Ids, ids: Ids) -> Ids:
     """Row of each value in `ids` (any order, gaps allowed), -1 where it is missing."""
     if not len(ids):
         return np.full(len(values), -1, dtype=np.int64)
@@ -295,7 +274,7 @@ def _rows_of(values: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Which values stood earlier already."""
+    """Which values occurred earlier already."""
     repeated = np.ones(len(values), dtype=bool)
     repeated[np.unique(values, return_index=True)[1]] = False
     return repeated
@@ -304,3 +283,30 @@ def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
 def _refuse(wrong: NDArray[np.bool_], table: pl.DataFrame, column: str, path: Path, kind: str, why: str) -> None:
     """End in an `InputError` where any row is wrong: ``kind``, the value that was given, and why."""
     refuse(table.filter(wrong), column, path, lambda value: f"{kind} {value} {why}")
+
+
+def is_openea(folder: Path) -> bool:
+    """Whether a folder is laid out as OpenEA's are."""
+    return os.path.isfile(folder / "rel_triples_1")
+
+
+def read_openea(folder: Path, side: str, options: ReadOptions) -> Reading:
+    """One graph (side ``"1"`` or ``"2"``) of an OpenEA folder, its literals where they are asked for."""
+    path, attributes = folder / f"rel_triples_{side}", folder / f"attr_triples_{side}"
+    with opened(path) as file:
+        width = file.readline().count(b"\t") + 1
+    if width not in _OPENEA_TIMES:
+        raise InputError(
+            f"{path}:1: {width} tab-separated columns; a fact has 3 to 5: head, relation, tail, begin, end"
+        )
+    columns = {"head": "1", "relation": "2", "tail": "3", **_OPENEA_TIMES[width]}
+    collector = Collector(replace(options, columns=columns))
+    with opened(path) as file:
+        read_delimited(file, path, collector, "\t")
+    collector.rejections.end_of_file()
+    graph = collector.graph(str(path))
+    if options.literals and attributes.exists():
+        table = read_fields(attributes, ("entity", "attribute", "value"), 3, "an attribute")
+        collector.literal_tables.append(table.select("entity", "attribute", "value"))
+    literals = literals_of(graph, collector.literal_tables, options)
+    return Reading(graph, literals, collector.rejections, tuple(collector.notes))

@@ -1,4 +1,4 @@
-"""Which column of a table holds what: as the user says, or guessed from usual names."""
+"""Columns of a table of facts: which holds what, as the user says or guessed from usual names, and their values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dualmatch.errors import InputError
-from dualmatch.readers.facts import INTERVAL, NAMES, POINT
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-ROLES: Final = (*NAMES, *INTERVAL, POINT)
+from dualmatch.errors import InputError
+
+NAMES: Final = ("head", "relation", "tail")
+INTERVAL: Final = ("begin", "end")
+POINT: Final = "time"
+FACT: Final = (*NAMES, *INTERVAL)
+ROLES: Final = (*FACT, POINT)
 
 _USUAL_NAMES: Final = {
     "head": "head subject subj h s headid subjectid headentity entity1 source sourceid",
@@ -56,12 +63,11 @@ def parse_columns(text: str) -> dict[str, str]:
         if not equals or not name.strip():
             raise InputError(f"--columns {part.strip()!r}: write head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME")
         columns[role.strip()] = name.strip()
-    check_roles(columns)
+    _check_roles(columns)
     return columns
 
 
-def check_roles(columns: Mapping[str, str]) -> None:
-    """Refuse roles that a fact does not have."""
+def _check_roles(columns: Mapping[str, str]) -> None:
     unknown = [role for role in columns if role not in ROLES]
     if unknown:
         raise InputError(f"columns: a fact has no {unknown[0]!r}; its parts are {', '.join(ROLES)} (a point in time)")
@@ -78,28 +84,41 @@ def table_shape(header: Sequence[str], asked: Mapping[str, str] | None, where: s
     Raises
     ------
     InputError
-        Where a column that was asked for is not there, or head, relation and tail cannot be told.
+        Where a column that was asked for does not exist, or head, relation and tail cannot be guessed.
     """
-    asked = dict(asked or {})
-    check_roles(asked)
+    asked = asked or {}
+    _check_roles(asked)
     if asked and all(_is_number(name) for name in asked.values()):
-        return _by_number(header, asked, where)
+        return _shape_by_number(header, asked, where)
     names = [name.strip() for name in header]
     places = {role: _place(name, names, where) for role, name in asked.items()}
     guessed = _guess(names, places, where)
-    missing = [role for role in NAMES if role not in {**places, **guessed}]
+    places |= guessed
+    missing = [role for role in NAMES if role not in places]
     if missing:
         raise InputError(
             f"{where}: cannot tell which column is the {missing[0]}; the columns are {_listed(names)}: "
             "say so with --columns head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME "
             "(numbers from 1 where the file has no header)"
         )
-    everything = {**places, **guessed}
-    note = ", ".join(
-        f"{role} is {names[place]!r}{_or_else(role, names, everything)}" for role, place in guessed.items()
-    )
-    ordered: dict[str, int] = {role: everything[role] for role in ROLES if role in everything}
-    return TableShape(ordered, True, len(header), note and f"{where}: guessed that {note}")
+    notes = []
+    for role, place in guessed.items():
+        others = [names[other] for other in _candidates(role, names, places.values())]
+        instead = f" (not {_listed(others)}: to change that, --columns {role}=NAME)" if others else ""
+        notes.append(f"{role} is {names[place]!r}{instead}")
+    ordered: dict[str, int] = {role: places[role] for role in ROLES if role in places}
+    return TableShape(ordered, True, len(header), f"{where}: guessed that {', '.join(notes)}" if notes else "")
+
+
+def _shape_by_number(header: Sequence[str], asked: Mapping[str, str], where: str) -> TableShape:
+    missing = [role for role in NAMES if role not in asked]
+    if missing:
+        raise InputError(f"columns: no number for {missing[0]}; a table without a header needs head, relation and tail")
+    places = {role: int(asked[role]) - 1 for role in ROLES if role in asked}
+    for role, place in places.items():
+        if not 0 <= place < len(header):
+            raise InputError(f"{where}: has {len(header)} columns, there is no column {place + 1} for {role}")
+    return TableShape(places, False, len(header))
 
 
 def _guess(names: Sequence[str], taken: Mapping[str, int], where: str) -> dict[str, int]:
@@ -112,57 +131,32 @@ def _guess(names: Sequence[str], taken: Mapping[str, int], where: str) -> dict[s
         free = _candidates(role, names, {*taken.values(), *guessed.values()})
         if not free:
             continue
-        same = [place for place in free if _plain(names[place]) == _plain(names[free[0]])]
+        same = [names[place] for place in free if _plain(names[place]) == _plain(names[free[0]])]
         if len(same) > 1:
             raise InputError(
-                f"{where}: columns {_listed([names[place] for place in same])} could each be the {role}; "
-                f"say which with --columns {role}=NAME"
-                + (", and give each its own name" if len({names[place] for place in same}) < len(same) else "")
+                f"{where}: columns {_listed(same)} could each be the {role}; say which with --columns {role}=NAME"
+                + (", and give each its own name" if len({*same}) < len(same) else "")
             )
         guessed[role] = free[0]
     return guessed
 
 
-def _or_else(role: str, names: Sequence[str], places: Mapping[str, int]) -> str:
-    """What else a guessed role could have been, and how to say so."""
-    others = _candidates(role, names, {*places.values()})
-    if not others:
-        return ""
-    return f" (not {_listed([names[place] for place in others])}: to change that, --columns {role}=NAME)"
-
-
 def _candidates(role: str, names: Sequence[str], used: Collection[int]) -> list[int]:
-    """Columns that may be the role, by usual names, the likeliest first."""
-    plain = [_plain(name) for name in names]
-    return [
-        place
-        for usual in _USUAL_NAMES[role].split()
-        for place, name in enumerate(plain)
-        if name == usual and place not in used
-    ]
+    """Free columns that may have the role, by usual names, the likeliest first."""
+    usual = _USUAL_NAMES[role].split()
+    likely = [place for place, name in enumerate(names) if _plain(name) in usual and place not in used]
+    return sorted(likely, key=lambda place: usual.index(_plain(names[place])))
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def _by_number(header: Sequence[str], asked: Mapping[str, str], where: str) -> TableShape:
-    missing = [role for role in NAMES if role not in asked]
-    if missing:
-        raise InputError(f"columns: no number for {missing[0]}; a table without a header needs head, relation and tail")
-    places = {role: int(asked[role]) - 1 for role in ROLES if role in asked}
-    for role, place in places.items():
-        if not 0 <= place < len(header):
-            raise InputError(f"{where}: has {len(header)} columns, there is no column {place + 1} for {role}")
-    return TableShape(places, False, len(header))
-
-
 def _place(name: str, names: Sequence[str], where: str) -> int:
-    found = [place for place, other in enumerate(names) if other == name]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"{where}: {len(found)} columns are called {name!r}; give each its own name")
+    if names.count(name) == 1:
+        return names.index(name)
+    if name in names:
+        raise InputError(f"{where}: {names.count(name)} columns are called {name!r}; give each its own name")
     raise InputError(
         f"{where}: no column {name!r}; the columns are {_listed(names)} (--columns given once holds for both sides)"
     )
@@ -175,3 +169,29 @@ def _listed(names: Sequence[str]) -> str:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 6
+
+
+def numbered(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
+    """Distinct values of a text column without nulls, sorted, and the row of each value among them.
+
+    Sorted, so that the numbers do not depend on the order in which a file names things. Values are looked up by a
+    64-bit hash, several times faster than by their text; should two of them ever share a hash, the check at the end
+    notices and they are looked up by their text.
+
+    >>> distinct, rows = numbered(pl.Series(["b", "a", "b"]))
+    >>> distinct.to_list(), rows.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+    keys = values.hash()
+    distinct = values.gather(keys.arg_unique()).sort()
+    rows = _rows_among(keys, distinct.hash())
+    if (distinct.gather(rows) == values).all():
+        return distinct, rows
+    distinct = values.unique().sort()
+    return distinct, _rows_among(values, distinct)
+
+
+def _rows_among(keys: pl.Series, listed: pl.Series) -> NDArray[np.int32]:
+    listing = pl.DataFrame({"key": listed}).with_row_index("row")
+    rows = pl.DataFrame({"key": keys}).join(listing, on="key", how="left", maintain_order="left")["row"]
+    return rows.to_numpy().astype(np.int32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol, TypeGuard
 
@@ -12,9 +11,8 @@ import polars as pl
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, is_packed, shown
 from dualmatch.files.text_lines import LINE
-from dualmatch.readers.columns import TableShape, table_shape
-from dualmatch.readers.delimited import Note
-from dualmatch.readers.facts import Rows
+from dualmatch.readers.columns import TableShape
+from dualmatch.readers.facts import Collector, Rows
 
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
@@ -30,8 +28,8 @@ def is_frame(given: object) -> TypeGuard[ArrowFrame]:
     return hasattr(given, "__arrow_c_stream__") or isinstance(given, pl.LazyFrame)
 
 
-def parquet_rows(file: BinaryIO, path: Path, columns: Mapping[str, str] | None, note: Note) -> Iterator[Rows]:
-    """Rows of a Parquet file; only the columns of a fact are read."""
+def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
+    """Collect the rows of a Parquet file; only the columns of a fact are read."""
     # Parquet is read from its end: what cannot be searched is held in memory.
     plain = path != STANDARD_INPUT and not is_packed(path)
     data: Any = path if plain else io.BytesIO(file.read())
@@ -39,31 +37,33 @@ def parquet_rows(file: BinaryIO, path: Path, columns: Mapping[str, str] | None, 
         names = list(pl.read_parquet_schema(data))
         if not plain:
             data.seek(0)
-        shape = table_shape(names, columns, shown(path))
-        _refuse_numbers(shape, shown(path))
+        shape = _shape(names, path, collector)
         table = pl.read_parquet(data, columns=[names[place] for place in shape.places.values()], glob=False)
     except _BROKEN as error:
-        raise InputError(f"{shown(path)}: no readable Parquet file ({_first_line(error)}); write it anew") from None
-    yield _rows(table, shape, names, path, note)
+        raise InputError(f"{shown(path)}: no readable Parquet file ({_first_line(error)}); write it again") from None
+    _add(table, shape, names, path, collector)
 
 
-def frame_rows(frame: ArrowFrame, name: str, columns: Mapping[str, str] | None, note: Note) -> Iterator[Rows]:
-    """Rows of a data frame."""
+def read_frame(frame: ArrowFrame, name: str, collector: Collector) -> None:
+    """Collect the rows of a data frame."""
     try:
         table = frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
     except (*_BROKEN, TypeError) as error:
         raise InputError(f"{name}: this data frame cannot be read ({_first_line(error)})") from None
-    shape = table_shape(table.columns, columns, name)
-    _refuse_numbers(shape, name)
-    yield _rows(table, shape, table.columns, Path(name), note)
+    _add(table, _shape(table.columns, Path(name), collector), table.columns, Path(name), collector)
 
 
-def _rows(table: pl.DataFrame, shape: TableShape, names: list[str], path: Path, note: Note) -> Rows:
-    if shape.note:
-        note(shape.note)
+def _shape(names: list[str], path: Path, collector: Collector) -> TableShape:
+    shape = collector.shape_of(names, path)
+    if not shape.has_header:
+        raise InputError(f"{shown(path)}: its columns have names; give those, not numbers")
+    return shape
+
+
+def _add(table: pl.DataFrame, shape: TableShape, names: list[str], path: Path, collector: Collector) -> None:
     columns = [_as_text(table[names[place]], role, shown(path)) for role, place in shape.places.items()]
     texts = pl.DataFrame(columns).with_row_index(LINE, offset=1)
-    return Rows(path, texts, lambda row: "\t".join("" if value is None else value for value in texts.row(row)[1:]))
+    collector.add(Rows(path, texts, lambda row: "\t".join(value or "" for value in texts.row(row)[1:])))
 
 
 def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
@@ -84,11 +84,6 @@ def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
         return column.cast(pl.String).alias(role)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{where}: column {column.name!r} cannot be read ({_first_line(error)})") from None
-
-
-def _refuse_numbers(shape: TableShape, where: str) -> None:
-    if not shape.has_header:
-        raise InputError(f"{where}: its columns have names; give those, not numbers")
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,30 +1,66 @@
-"""Graphs from whatever they come in: files, data frames, plain tuples."""
+"""Graphs from whatever they come in: files of every format, data frames, plain tuples."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO, Final
 
 import polars as pl
 
 from dualmatch.errors import InputError
-from dualmatch.files.compressed import shown
+from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_name
 from dualmatch.files.text_lines import LINE, read_fields
 from dualmatch.graph.literals import LABEL, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
-from dualmatch.readers.facts import FACT, Rows
-from dualmatch.readers.formats import read_file
-from dualmatch.readers.frame import ArrowFrame, frame_rows, is_frame
-from dualmatch.readers.options import Intake, ReadOptions
-from dualmatch.readers.rdf.predicates import TimePredicates
+from dualmatch.readers.columns import FACT
+from dualmatch.readers.delimited import read_delimited
+from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.frame import ArrowFrame, is_frame, read_frame, read_parquet
+from dualmatch.readers.rdf import read_rdf
+from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError, Rejections
+from dualmatch.readers.wikidata import read_wikidata
 
 logger = logging.getLogger(__name__)
 
 Source = str | os.PathLike[str] | ArrowFrame | Iterable[Sequence[object]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file a graph can come in.
+
+    Attributes
+    ----------
+    is_set:
+        Whether repeating a fact adds nothing, as in RDF.
+    """
+
+    extensions: tuple[str, ...]
+    read: Callable[[BinaryIO, Path, Collector], None]
+    is_set: bool = False
+
+
+def _rdf(format: str, *extensions: str) -> Format:
+    return Format(extensions, partial(read_rdf, format=format), is_set=True)
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "csv": Format((".csv",), partial(read_delimited, separator=",")),
+    "tsv": Format((".tsv", ".tab"), partial(read_delimited, separator="\t")),
+    "parquet": Format((".parquet", ".pq"), read_parquet),
+    "ntriples": _rdf("ntriples", ".nt"),
+    "nquads": _rdf("nquads", ".nq"),
+    "turtle": _rdf("turtle", ".ttl", ".turtle"),
+    "trig": _rdf("trig", ".trig"),
+    "rdfxml": _rdf("rdfxml", ".rdf", ".owl", ".xml"),
+    "wikidata": Format((".json", ".jsonl", ".ndjson"), read_wikidata, is_set=True),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +104,7 @@ def read_graph(
     name:
         What messages call the graph; by default the first file's name.
     format:
-        One of `dualmatch.readers.formats.FORMATS`; by extension where None.
+        A name of `FORMATS`; by extension where None.
     columns:
         For tables: ``{"head": "subject", …}``, or numbers from 1 where a file has no header; guessed where None.
     time_format:
@@ -106,23 +142,23 @@ def read_graph(
 
 
 def read(sources: Sequence[Source], options: ReadOptions, name: str | None = None, files_before: int = 0) -> Reading:
-    """Read one side: its graph, its literals, and what there is to say about the reading.
+    """Read one side: its graph, its literals, and what there is to report about the reading.
 
     Parameters
     ----------
     files_before:
-        How many files of the side were read at another time (`Intake`).
+        How many files of the side were read at another time (`Collector`).
     """
     if not sources:
         raise InputError("no file given; a graph needs at least one")
-    intake = Intake(options, files_before)
-    names = [_take_in(source, intake) for source in sources]
-    graph = intake.facts.graph(name or names[0])
+    collector = Collector(options, files_before)
+    names = [_collect(source, collector) for source in sources]
+    graph = collector.graph(name or names[0])
     logger.info("read %r", graph)
-    literals = literals_of(graph, intake.literal_tables, options)
-    if intake.rejections.total:
-        logger.warning("%s: %s", graph.name, intake.rejections.in_words)
-    return Reading(graph, literals, intake.rejections, tuple(intake.notes))
+    literals = literals_of(graph, collector.literal_tables, options)
+    if collector.rejections.total:
+        logger.warning("%s: %s", graph.name, collector.rejections.in_words)
+    return Reading(graph, literals, collector.rejections, tuple(collector.notes))
 
 
 def literals_of(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: ReadOptions) -> Literals | None:
@@ -134,40 +170,54 @@ def literals_of(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: R
     return Literals.of(pl.concat([empty, *tables, *labels]), graph)
 
 
-def _take_in(source: Source, intake: Intake) -> str:
-    """Take in one source; its name."""
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        if os.path.isdir(path):
-            raise InputError(f"{path}: is a folder; give it alone if it holds two graphs, else give its files")
-        read_file(path, intake)
-        return shown(path)
-    if is_frame(source):
-        for rows in frame_rows(source, "data frame", intake.options.columns, intake.note):
-            intake.facts.add(rows)
-        intake.rejections.end_of_file()
-        return "data frame"
-    if not isinstance(source, Iterable):
-        raise InputError(f"a graph cannot be read from {type(source).__name__}; give a path, a data frame or tuples")
-    intake.facts.add(_tuple_rows(source))
-    intake.rejections.end_of_file()
-    return "facts"
-
-
-def _tuple_rows(facts: Iterable[Sequence[object]]) -> Rows:
-    columns: dict[str, list[str | None]] = {name: [] for name in FACT}
-    for number, fact in enumerate(facts, start=1):
-        if isinstance(fact, str) or not isinstance(fact, Sequence) or not 3 <= len(fact) <= 5:
-            raise InputError(f"facts: number {number} is no fact; give (head, relation, tail[, time | begin, end])")
-        parts = [None if is_missing(part) else str(part) for part in fact]
-        parts += [None, None] if len(parts) == 3 else [parts[3]] if len(parts) == 4 else []
-        for name, part in zip(FACT, parts, strict=True):
-            columns[name].append(part)
-    table = pl.DataFrame(columns, schema=dict.fromkeys(FACT, pl.String)).with_row_index(LINE, offset=1)
-    return Rows(Path("facts"), table, lambda row: repr(table.row(row)[1:]))
-
-
 def read_labels(path: Path) -> pl.DataFrame:
     """A file of names and labels as columns ``entity``, ``attribute`` and ``value``."""
     table = read_fields(path, ("entity", "value"), 2, "a label")
     return table.select("entity", pl.lit(LABEL).alias("attribute"), "value")
+
+
+def _collect(source: Source, collector: Collector) -> str:
+    """Collect what one source holds; its name."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if os.path.isdir(path):
+            raise InputError(f"{path}: is a folder; give it alone if it holds two graphs, else give its files")
+        format = _format_of(path, collector.options.format)
+        with opened(path) as file:
+            format.read(file, path, collector)
+        collector.are_sets.append(format.is_set)
+        name = shown(path)
+    elif is_frame(source):
+        name = "data frame"
+        read_frame(source, name, collector)
+    elif isinstance(source, Iterable):
+        name = "facts"
+        collector.add(_tuple_rows(source))
+    else:
+        raise InputError(f"a graph cannot be read from {type(source).__name__}; give a path, a data frame or tuples")
+    collector.rejections.end_of_file()
+    return name
+
+
+def _format_of(path: Path, asked: str | None) -> Format:
+    if asked is not None:
+        if asked not in FORMATS:
+            raise InputError(f"no format is called {asked!r}; there are {', '.join(FORMATS)}")
+        return FORMATS[asked]
+    name = unpacked_name(path)
+    for format in FORMATS.values():
+        if name.endswith(format.extensions):
+            return format
+    why = "has no name to tell its format by" if path == STANDARD_INPUT else "its name does not tell its format"
+    raise InputError(f"{shown(path)}: {why}; say --format ({', '.join(FORMATS)})")
+
+
+def _tuple_rows(facts: Iterable[Sequence[object]]) -> Rows:
+    rows: list[list[str | None]] = []
+    for number, fact in enumerate(facts, start=1):
+        if isinstance(fact, str) or not isinstance(fact, Sequence) or not 3 <= len(fact) <= 5:
+            raise InputError(f"facts: number {number} is no fact; give (head, relation, tail[, time | begin, end])")
+        parts = [None if is_missing(part) else str(part) for part in fact]
+        rows.append(parts + ([None, None] if len(parts) == 3 else parts[3:] if len(parts) == 4 else []))
+    table = pl.DataFrame(rows, dict.fromkeys(FACT, pl.String), orient="row").with_row_index(LINE, offset=1)
+    return Rows(Path("facts"), table, lambda row: repr(table.row(row)[1:]))

@@ -1,10 +1,10 @@
-"""Lines that cannot be used: counted and told, or left out and kept for the user to mend."""
+"""Lines that cannot be used: counted and reported, or left out and kept for the user to fix."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -46,6 +46,8 @@ class Rejections:
     >>> rejections.add(Path("facts.tsv"), [(3, 3)], lambda row: "no tail", lambda row: "Ada")
     >>> [str(rejected) for rejected in rejections.kept]
     ['facts.tsv:3: no tail']
+    >>> rejections.in_words
+    '1 line was left out'
     """
 
     def __init__(self, on_error: OnError = "stop", limit: int = DEFAULT_LIMIT) -> None:
@@ -60,7 +62,7 @@ class Rejections:
         why: Callable[[int], str],
         text: Callable[[int], str],
     ) -> None:
-        """Reject rows given as (row, line number); `why` and `text` are asked only for those that will be shown."""
+        """Reject rows given as (row, line number); `why` and `text` are called only for those that will be shown."""
         space = SHOWN_PROBLEMS if self._is_refused else max(self.limit, SHOWN_PROBLEMS)
         for row, line in rows:
             self.total += 1
@@ -81,13 +83,7 @@ class Rejections:
 
     @property
     def in_words(self) -> str:
-        """How many lines were left out.
-
-        >>> rejections = Rejections("skip")
-        >>> rejections.total = 1
-        >>> rejections.in_words
-        '1 line was left out'
-        """
+        """How many lines were left out."""
         return "1 line was left out" if self.total == 1 else f"{self.total:,} lines were left out"
 
     def end_of_file(self) -> None:
@@ -99,27 +95,23 @@ class Rejections:
         if more:
             lines.append(f"… and {more:,} more problem{'s' * (more != 1)}")
         if self.on_error == "skip":
-            lines.append(
-                f"more than {self.limit:,} line{'s' * (self.limit != 1)} cannot be used; mend the file or raise "
-                "--max-errors"
-            )
+            count = f"{self.limit:,} line{'s' * (self.limit != 1)}"
+            lines.append(f"more than {count} cannot be used; fix the file or raise --max-errors")
         else:
             these, them = ("this line", "it") if self.total == 1 else ("these lines", "them")
-            lines.append(f"mend {these}, or leave {them} out with --on-error skip")
+            lines.append(f"fix {these}, or leave {them} out with --on-error skip")
         raise InputError("\n".join(lines))
 
     def write(self, path: Path) -> None:
         """Write what was left out: file, line, what is wrong, and the line itself, tab-separated, with a header."""
-        files = list(dict.fromkeys(rejected.path for rejected in self.kept))
         with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as out:
             out.write("file\tline\tproblem\ttext\n")
-            for file in files:
-                rejected = [each for each in self.in_order() if each.path == file]
+            for file, group in groupby(self.in_order(), key=lambda each: each.path):
+                rejected = list(group)
                 texts = _texts(file, {each.line for each in rejected if each.line and not each.text})
                 for each in rejected:
                     text = (each.text or texts.get(each.line, "")).replace("\r", "\\r").replace("\n", "\\n")
-                    why = " ".join(each.why.split())
-                    out.write(f"{shown(file)}\t{each.line or ''}\t{why}\t{text}\n")
+                    out.write(f"{shown(file)}\t{each.line or ''}\t{' '.join(each.why.split())}\t{text}\n")
 
 
 def _texts(path: Path, lines: set[int]) -> dict[int | None, str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.graph.times import UNKNOWN, UNKNOWN_WORDS, encode_date, parse_date
-from dualmatch.readers.interning import numbered
+from dualmatch.readers.columns import numbered
 
 Codes = NDArray[np.int32]
 
@@ -35,8 +35,8 @@ _DIRECTIVES: Final = re.compile(r"%[-_0^#]?([a-zA-Z%])")
 _DATE_PARTS: Final = {"year": set("YyGcxDFs"), "month": set("mbBjUWVcxDFs"), "day": set("djuwaAcxDFs")}
 
 
-class Clock:
-    """Reads times as the user writes them.
+class TimeParser:
+    """Read times as the user writes them.
 
     Parameters
     ----------
@@ -47,35 +47,33 @@ class Clock:
 
     Examples
     --------
-    >>> Clock("%d.%m.%Y").codes(pl.Series(["01.03.2005", None])).tolist() == [encode_date(2005, 3, 1), UNKNOWN]
+    >>> TimeParser("%d.%m.%Y").codes(pl.Series(["01.03.2005", None])).tolist() == [encode_date(2005, 3, 1), UNKNOWN]
     True
     """
 
     def __init__(self, time_format: str | None = None) -> None:
         self._is_calendar = time_format is None
-        self._read = _reader_of(time_format)
+        self._read = parse_date if time_format is None else _reader_of(time_format)
         self._known: dict[str, int] = {}
 
     def codes(self, texts: pl.Series) -> Codes:
         """(n,) codes; `UNKNOWN` for nulls and words that say so, `WRONG` where a text is no time."""
         distinct, rows = numbered(texts.fill_null(""))
-        if self._is_calendar:
-            days = _plain_days(distinct)
-            odd = np.flatnonzero(days == WRONG)
-            days[odd] = self._codes_one_by_one(distinct.gather(odd))
-            return days[rows]
-        return self._codes_one_by_one(distinct)[rows]
+        codes = _plain_days(distinct) if self._is_calendar else np.full(len(distinct), WRONG, np.int32)
+        odd = np.flatnonzero(codes == WRONG)
+        codes[odd] = [self._code(text) for text in distinct.gather(odd).to_list()]
+        return codes[rows]
 
     def why_wrong(self, text: str) -> str:
-        """Why a text is no time, in words."""
+        """Why a text is no time, with the time format it looks like."""
         try:
             self._read(text)
         except ValueError as error:
-            return str(error) + (_hint(text.strip()) if self._is_calendar else "")
+            for pattern, words in _LOOKS_LIKE.items() if self._is_calendar else ():
+                if re.fullmatch(pattern, text.strip(), re.ASCII):
+                    return f"{error}; if it is {words}"
+            return str(error)
         return ""
-
-    def _codes_one_by_one(self, texts: pl.Series) -> Codes:
-        return np.array([self._code(text) for text in texts.to_list()], dtype=np.int32)
 
     def _code(self, text: str) -> int:
         code = self._known.get(text)
@@ -88,68 +86,47 @@ class Clock:
         return code
 
 
-def _hint(text: str) -> str:
-    """Which time format a text that is no ISO date looks like."""
-    for pattern, words in _LOOKS_LIKE.items():
-        if re.fullmatch(pattern, text, re.ASCII):
-            return f"; if it is {words}"
-    return ""
-
-
 def _plain_days(texts: pl.Series) -> Codes:
     """Codes of ``2005-03-01`` and ``2005-03-01T12:30:00Z``, the forms big files have; `WRONG` for all others."""
     days = texts.str.extract(_PLAIN_DAY).str.to_date("%Y-%m-%d", strict=False)
-    is_day = days.is_not_null().to_numpy()
     year, month, day = (
         part.cast(pl.Int32).fill_null(0).to_numpy() for part in (days.dt.year(), days.dt.month(), days.dt.day())
     )
-    return np.where(is_day, encode_date(year, month, day), np.int32(WRONG))
+    return np.where(days.is_not_null().to_numpy(), encode_date(year, month, day), np.int32(WRONG))
 
 
-def _reader_of(time_format: str | None) -> Callable[[str], int]:
-    if time_format is None:
-        return parse_date
+def _reader_of(time_format: str) -> Callable[[str], int]:
+    """A function from text to code; it raises a ValueError, in words, where the text is no time."""
     if time_format in EPOCHS:
-        return _epoch_reader(time_format)
-    return _format_reader(time_format)
-
-
-def _epoch_reader(time_format: str) -> Callable[[str], int]:
-    per_second = EPOCHS[time_format]
+        has_month = has_day = True
+        meaning = f"{time_format} time between the years 1 and 9999"
+    else:
+        has_month, has_day = _check_format(time_format)
+        meaning = f"time of the form {time_format}, nor -inf for unknown"
 
     def read(text: str) -> int:
         text = text.strip()
         if text.lower() in UNKNOWN_WORDS:
             return UNKNOWN
         try:
-            date = datetime.fromtimestamp(float(text) / per_second, UTC)
+            if time_format in EPOCHS:
+                date = datetime.fromtimestamp(float(text) / EPOCHS[time_format], UTC)
+            else:
+                date = datetime.strptime(text, time_format)
         except (ValueError, OverflowError, OSError):
-            raise ValueError(f"{text[:60]!r} is no {time_format} time between the years 1 and 9999") from None
-        return encode_date(date.year, date.month, date.day)
-
-    return read
-
-
-def _format_reader(time_format: str) -> Callable[[str], int]:
-    parts = set(_DIRECTIVES.findall(time_format))
-    if not parts & _DATE_PARTS["year"]:
-        raise InputError(
-            f"--time-format {time_format!r}: says nothing of the year; write, for example, %d.%m.%Y or epoch"
-        )
-    has_month, has_day = (bool(parts & _DATE_PARTS[part]) for part in ("month", "day"))
-    try:
-        datetime.strptime(datetime(2005, 3, 1).strftime(time_format), time_format)
-    except (ValueError, re.error) as error:
-        raise InputError(f"--time-format {time_format!r}: {error}; write, for example, %d.%m.%Y or epoch") from None
-
-    def read(text: str) -> int:
-        text = text.strip()
-        if text.lower() in UNKNOWN_WORDS:
-            return UNKNOWN
-        try:
-            date = datetime.strptime(text, time_format)
-        except ValueError:
-            raise ValueError(f"{text[:60]!r} is no time of the form {time_format}, nor -inf for unknown") from None
+            raise ValueError(f"{text[:60]!r} is no {meaning}") from None
         return encode_date(date.year, date.month if has_month else 0, date.day if has_month and has_day else 0)
 
     return read
+
+
+def _check_format(time_format: str) -> tuple[bool, bool]:
+    """Refuse a format without a year, or that `strptime` cannot read; whether it has a month and a day."""
+    parts = set(_DIRECTIVES.findall(time_format))
+    try:
+        if not parts & _DATE_PARTS["year"]:
+            raise ValueError("says nothing of the year")
+        datetime.strptime(datetime(2005, 3, 1).strftime(time_format), time_format)
+    except (ValueError, re.error) as error:
+        raise InputError(f"--time-format {time_format!r}: {error}; write, for example, %d.%m.%Y or epoch") from None
+    return bool(parts & _DATE_PARTS["month"]), bool(parts & _DATE_PARTS["day"])

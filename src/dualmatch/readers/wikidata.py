@@ -1,53 +1,112 @@
-"""Wikidata's JSON: a dump with one entity a line, or the entities a Wikibase gives out one by one."""
+"""Wikidata: its JSON, a dump with one entity a line or entities one by one, and what its RDF means by predicates.
+
+All of it holds for any Wikibase.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import LABEL
-from dualmatch.graph.times import UNKNOWN, parse_date
-from dualmatch.readers.facts import FACT, Rows
-from dualmatch.readers.options import Intake
-from dualmatch.readers.wikibase import YEAR, at_precision
+from dualmatch.graph.times import UNKNOWN, Precision, coarsen, encode_date, parse_date
+from dualmatch.readers.columns import FACT
+from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.time_column import WRONG, Codes
 
-_ROLES: Final = {"P580": ("begin",), "P582": ("end",), "P585": ("begin", "end")}
-_NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
+ONTOLOGY: Final = "http://wikiba.se/ontology#"
+YEAR, MONTH, DAY = 9, 10, 11
+"""``timePrecision``: 9 is a year, 10 a month, 11 a day; less is a decade, a century …, more a time of day."""
 FACTS_AT_ONCE: Final = 200_000
 
+_PREDICATE: Final = re.compile(
+    r"(?P<base>.*)/prop/(?P<kind>statement/|qualifier/value/|qualifier/|direct/|)(?P<id>P\d+)\Z"
+)
+_KINDS: Final = {"": "claim", "statement/": "statement", "qualifier/": "qualifier", "qualifier/value/": "value"}
+_ROLES: Final = {"P580": ("begin",), "P582": ("end",), "P585": ("begin", "end")}
+_NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
 
-def read_wikidata(file: BinaryIO, path: Path, intake: Intake) -> None:
-    """Take in the statements between entities, with the times of their qualifiers.
+
+@dataclass(frozen=True)
+class WikibasePredicate:
+    """A predicate such as ``http://www.wikidata.org/prop/statement/P39``, taken apart.
+
+    Attributes
+    ----------
+    kind:
+        ``"claim"`` (p:), ``"statement"`` (ps:), ``"qualifier"`` (pq:), ``"value"`` (pqv:) or ``"direct"`` (wdt:).
+    property:
+        The IRI of the property itself, ``http://www.wikidata.org/entity/P39``.
+    """
+
+    kind: str
+    property: str
+
+    @classmethod
+    def of(cls, predicate: str) -> WikibasePredicate | None:
+        """Take a predicate apart; None where it is none of a Wikibase's.
+
+        >>> WikibasePredicate.of("http://www.wikidata.org/prop/direct/P39").kind
+        'direct'
+        """
+        match = _PREDICATE.match(predicate)
+        return match and cls(_KINDS.get(match["kind"], "direct"), f"{match['base']}/entity/{match['id']}")
+
+
+def at_precision(codes: Codes, precision: NDArray[np.integer]) -> Codes:
+    """Times cut to their precision; `UNKNOWN` where that is less than a year, which no time code can express.
+
+    >>> cut = at_precision(np.array([encode_date(1541, 1, 1)] * 2, np.int32), np.array([YEAR, 7]))
+    >>> cut.tolist() == [encode_date(1541), UNKNOWN]
+    True
+    """
+    cut = np.where(precision == MONTH, coarsen(codes, Precision.MONTH), codes)
+    cut = np.where(precision == YEAR, coarsen(codes, Precision.YEAR), cut)
+    cut = np.where(precision < YEAR, UNKNOWN, cut)
+    return np.where(codes == WRONG, WRONG, cut).astype(np.int32)
+
+
+def without_year_zero(codes: Codes) -> Codes:
+    """RDF counts a year 0, which is 1 BCE; dates here do not: -0043 is 44 BCE."""
+    bce = (codes < encode_date(1)) & (codes > WRONG)
+    return np.where(bce, codes - encode_date(1), codes).astype(np.int32)
+
+
+def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
+    """Collect the statements between entities, with the times of their qualifiers.
 
     Deprecated statements, and those whose value is unknown or none, are left out.
     """
-    reader = _WikidataReader(path, intake)
+    reader = _WikidataReader(path, collector)
     for number, line in enumerate(file, start=1):
         text = line.removeprefix(b"\xef\xbb\xbf").strip().removesuffix(b",")
         if text not in (b"", b"[", b"]"):
             reader.take_line(text, number)
     reader.hand_over()
     if reader.coarse_times:
-        intake.note(f"{shown(path)}: {reader.coarse_times:,} times coarser than a year are taken as unknown")
+        collector.note(f"{shown(path)}: {reader.coarse_times:,} times coarser than a year are taken as unknown")
 
 
 class _WikidataReader:
-    def __init__(self, path: Path, intake: Intake) -> None:
-        self.path, self.intake = path, intake
+    def __init__(self, path: Path, collector: Collector) -> None:
+        self.path, self.collector = path, collector
         self.coarse_times = 0
         self._facts: list[tuple[int, str, str, str, int, int]] = []
         self._literals: list[tuple[str, str, str]] = []
         self._codes: dict[tuple[str, int], int] = {}
 
     def take_line(self, text: bytes, number: int) -> None:
-        """Take in the entity, or the entities, of a line; a line that holds none is rejected."""
+        """Collect the entity, or the entities, of a line; a line that holds none is rejected."""
         before = len(self._facts), len(self._literals)
         try:
             for entity in _entities(json.loads(text)):
@@ -55,24 +114,24 @@ class _WikidataReader:
         except _NOT_AN_ENTITY as error:
             del self._facts[before[0] :], self._literals[before[1] :]
             why, line = _in_words(error), text.decode("utf-8", "replace")
-            self.intake.rejections.add(self.path, [(0, number)], lambda _: why, lambda _: line)
+            self.collector.rejections.add(self.path, [(0, number)], lambda _: why, lambda _: line)
         if len(self._facts) >= FACTS_AT_ONCE:
             self.hand_over()
 
     def hand_over(self) -> None:
-        """Give what was gathered to the intake."""
+        """Give what was gathered to the collector."""
         columns = {LINE: pl.UInt32, **dict.fromkeys(FACT[:3], pl.String), **dict.fromkeys(FACT[3:], pl.Int32)}
         table = pl.DataFrame(self._facts, schema=columns, orient="row")
         self._facts = []
-        self.intake.facts.add(Rows(self.path, table, lambda row: "\t".join(table.row(row)[1:4])))
+        self.collector.add(Rows(self.path, table, lambda row: "\t".join(table.row(row)[1:4])))
         if self._literals:
             names = {"entity": pl.String, "attribute": pl.String, "value": pl.String}
-            self.intake.literal_tables.append(pl.DataFrame(self._literals, schema=names, orient="row"))
+            self.collector.literal_tables.append(pl.DataFrame(self._literals, schema=names, orient="row"))
             self._literals = []
 
     def _take_entity(self, entity: dict[str, Any], number: int) -> None:
         head = _text(entity["id"])
-        if self.intake.options.literals:
+        if self.collector.options.literals:
             labels = entity.get("labels") or {}
             self._literals += [(head, LABEL, _text(label["value"])) for label in labels.values()]
         claims = entity.get("claims") or {}
@@ -90,7 +149,7 @@ class _WikidataReader:
             tail = _text(value["id"]) if "id" in value else f"Q{_whole(value['numeric-id'])}"
             begin, end = self._interval(statement.get("qualifiers") or {})
             self._facts.append((number, head, relation, tail, begin, end))
-        elif self.intake.options.literals and (text := _literal(kind, value)):
+        elif self.collector.options.literals and (text := _literal(kind, value)):
             self._literals.append((head, relation, text))
 
     def _interval(self, qualifiers: dict[str, Any]) -> tuple[int, int]:

@@ -14,10 +14,9 @@ from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import sha256_of
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.readers.benchmark_folder import read_folder
-from dualmatch.readers.openea import is_openea, read_openea
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.benchmark_folder import is_openea, read_folder, read_openea
 from dualmatch.readers.read import Reading, literals_of, read, read_labels
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import Rejections
 from dualmatch.runs.graph_pair import KEPT_GRAPHS, GraphPair, keeps_graphs, read_graph_pair
 

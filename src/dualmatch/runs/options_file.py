@@ -23,7 +23,7 @@ from dualmatch.files.atomic import write_text
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.links.naming import Naming
 from dualmatch.links.read import LinksFile
-from dualmatch.readers.options import ReadOptions
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.version import __version__
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from dualmatch.explain.link_changes import LinkChange
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, replacing_together
-from dualmatch.files.tables import TABLE_EXTENSIONS, check_table, format_by_name, write_table
+from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.write import check_names, link_format, relation_table, write_alignment
 from dualmatch.methods.alignment import Alignment

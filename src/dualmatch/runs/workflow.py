@@ -31,9 +31,9 @@ from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.update import update
 from dualmatch.methods.validation import check_labels
 from dualmatch.progress import Progress
-from dualmatch.readers.options import ReadOptions
-from dualmatch.readers.rdf.document import files_named_in
+from dualmatch.readers.rdf import files_named_in
 from dualmatch.readers.read import Reading, read
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import Rejections
 from dualmatch.runs.finished import FinishedRun, finished_run
 from dualmatch.runs.folder import RunFolder

@@ -17,17 +17,17 @@ from dualmatch.files.compressed import shown
 from dualmatch.readers.rdf.triple_lines import REIFIES, OddLine, plain_lines
 from dualmatch.readers.rejected_lines import Rejections
 
-FORMATS: Final = {
+_FORMATS: Final = {
     "ntriples": RdfFormat.N_TRIPLES,
     "nquads": RdfFormat.N_QUADS,
     "turtle": RdfFormat.TURTLE,
     "trig": RdfFormat.TRIG,
     "rdfxml": RdfFormat.RDF_XML,
 }
-BASE: Final = "file:///"
+_BASE: Final = "file:///"
 """What relative IRIs are resolved against where a file has no base of its own."""
-
 _BY_LINES: Final = {"ntriples", "nquads"}
+_HAS_GRAPHS: Final = {"nquads", "trig"}
 _RECOVERS: Final = {"turtle", "trig"}
 # Lines are parsed out of their place: a message's own file:line is the right one.
 _POSITION: Final = re.compile(r"^Parser error (?:at|between) line [\w ]*?: ")
@@ -60,16 +60,15 @@ def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, 
     blank_prefix:
         Goes before the name of every blank node, to keep those of several files apart.
     """
-    collected = _Collected(_BlankNames(blank_prefix).of)
+    parser = _Parser(path, format, rejections, blank_prefix)
     if format not in _BY_LINES:
-        collected.take(_quads(file, path, format, rejections), has_graphs=format == "trig")
-        return collected.quads()
-    has_graphs = format == "nquads"
+        parser.take(parser.quads_of_file(file))
+        return parser.quads()
     parts: list[Quads] = []
-    for lines in plain_lines(file, has_graphs):
+    for lines in plain_lines(file, format in _HAS_GRAPHS):
         parts.append(Quads(_prefixed(lines.plain, blank_prefix), _prefixed(lines.reified, blank_prefix)))
-        collected.take(_quads_of_lines(lines.others, path, format, rejections), has_graphs)
-    parts.append(collected.quads())
+        parser.take(parser.quads_of_lines(lines.others))
+    parts.append(parser.quads())
     return Quads(pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts]))
 
 
@@ -85,45 +84,6 @@ def _prefixed(table: pl.DataFrame, prefix: str) -> pl.DataFrame:
     return table.with_columns(columns)
 
 
-class _Collected:
-    """Parsed statements, column by column."""
-
-    def __init__(self, blank: Callable[[str], str]) -> None:
-        self._blank = blank
-        self._plain, self._reified = _Columns(), _Columns()
-        self._graphs: list[str | None] = []
-
-    def take(self, quads: Iterator[Quad], has_graphs: bool) -> None:
-        blank, plain, reified, graphs = self._blank, self._plain, self._reified, self._graphs
-        for quad in quads:
-            # Any, and types compared by hand: this loop is most of the time that parsing takes.
-            subject: Any = quad.subject
-            object_: Any = quad.object
-            name = blank(subject.value) if type(subject) is BlankNode else subject.value
-            if type(object_) is not Triple:
-                plain.add(name, quad.predicate.value, object_, blank)
-                if has_graphs:
-                    graph: Any = quad.graph_name
-                    kind = type(graph)
-                    graphs.append(
-                        None if kind is DefaultGraph else blank(graph.value) if kind is BlankNode else graph.value
-                    )
-            elif quad.predicate.value == REIFIES and type(object_.object) is not Triple:
-                triple: Any = object_.subject
-                inner = blank(triple.value) if type(triple) is BlankNode else triple.value
-                reified.add(inner, object_.predicate.value, object_.object, blank)
-                reified.node.append(name)
-
-    def quads(self) -> Quads:
-        graphs = pl.Series(self._graphs or [None] * len(self._plain.s), dtype=pl.String)
-        return Quads(
-            self._plain.table().with_columns(g=graphs).select("s", "p", "o", "g", "literal"),
-            self._reified.table()
-            .with_columns(node=pl.Series(self._reified.node, dtype=pl.String))
-            .select("node", "s", "p", "o", "literal"),
-        )
-
-
 class _Columns:
     """Triples column by column: lists of text cost the garbage collector nothing, a list of tuples a lot."""
 
@@ -132,67 +92,113 @@ class _Columns:
         self.p: list[str] = []
         self.o: list[str] = []
         self.literal: list[bool] = []
-        self.node: list[str] = []
+        self.context: list[str | None] = []
+        """The graph of a plain triple, the node of a reified one."""
 
-    def add(self, subject: str, predicate: str, object_: Any, blank: Callable[[str], str]) -> None:
+    def add(self, subject: str, predicate: str, object_: Any, name_of: Callable[[str], str]) -> None:
         self.s.append(subject)
         self.p.append(predicate)
-        self.o.append(blank(object_.value) if type(object_) is BlankNode else object_.value)
+        self.o.append(name_of(object_.value) if type(object_) is BlankNode else object_.value)
         self.literal.append(type(object_) is Literal)
 
-    def table(self) -> pl.DataFrame:
-        texts = {name: pl.Series(getattr(self, name), dtype=pl.String) for name in ("s", "p", "o")}
-        return pl.DataFrame(texts).with_columns(literal=pl.Series(self.literal, dtype=pl.Boolean))
+    def table(self, context: str, order: Sequence[str]) -> pl.DataFrame:
+        texts: dict[str, Sequence[str | None]] = {"s": self.s, "p": self.p, "o": self.o, context: self.context}
+        columns = {name: pl.Series(values, dtype=pl.String) for name, values in texts.items()}
+        return pl.DataFrame({**columns, "literal": pl.Series(self.literal, dtype=pl.Boolean)}).select(order)
 
 
-def _quads_of_lines(lines: Sequence[OddLine], path: Path, format: str, rejections: Rejections) -> Iterator[Quad]:
-    """Parsed lines, many at once; where one of them is wrong, each alone: what it opens must not swallow others."""
-    kind = FORMATS[format]
-    with _right_format(path, format):
-        for start in range(0, len(lines), _AT_ONCE):
-            some = lines[start : start + _AT_ONCE]
+class _Parser:
+    """Parse statements of one file and keep them.
+
+    Blank nodes are named by their label, or by a number in order of appearance where they have none: pyoxigraph gives
+    those a random label, with which no two runs would agree.
+    """
+
+    def __init__(self, path: Path, format: str, rejections: Rejections, blank_prefix: str) -> None:
+        self.path, self.format, self.rejections = path, format, rejections
+        self._plain, self._reified = _Columns(), _Columns()
+        self._prefix = blank_prefix
+        self._blank_names: dict[str, str] = {}
+        self._unnamed = 0
+
+    def take(self, quads: Iterator[Quad]) -> None:
+        """Keep statements."""
+        plain, reified, has_graphs, name_of = self._plain, self._reified, self.format in _HAS_GRAPHS, self._name_of
+        for quad in quads:
+            # Any, and types compared by hand: this loop is most of the time that parsing takes.
+            subject: Any = quad.subject
+            object_: Any = quad.object
+            name = name_of(subject.value) if type(subject) is BlankNode else subject.value
+            if type(object_) is not Triple:
+                plain.add(name, quad.predicate.value, object_, name_of)
+                graph: Any = quad.graph_name if has_graphs else None
+                if graph is None or type(graph) is DefaultGraph:
+                    plain.context.append(None)
+                else:
+                    plain.context.append(name_of(graph.value) if type(graph) is BlankNode else graph.value)
+            elif quad.predicate.value == REIFIES and type(object_.object) is not Triple:
+                triple: Any = object_.subject
+                inner = name_of(triple.value) if type(triple) is BlankNode else triple.value
+                reified.add(inner, object_.predicate.value, object_.object, name_of)
+                reified.context.append(name)
+
+    def quads(self) -> Quads:
+        """All that was kept."""
+        plain = self._plain.table("g", ("s", "p", "o", "g", "literal"))
+        return Quads(plain, self._reified.table("node", ("node", "s", "p", "o", "literal")))
+
+    def quads_of_lines(self, lines: Sequence[OddLine]) -> Iterator[Quad]:
+        """Parse lines, many at once; where one of them is wrong, each alone: what it opens must not swallow others."""
+        kind = _FORMATS[self.format]
+        with self._right_format():
+            for start in range(0, len(lines), _AT_ONCE):
+                some = lines[start : start + _AT_ONCE]
+                try:
+                    quads = list(parse(b"\n".join(line for _, line in some), format=kind))
+                except SyntaxError:
+                    quads = []
+                    for number, line in some:
+                        try:
+                            quads += list(parse(line, format=kind))
+                        except SyntaxError as error:
+                            self._reject(error, number, line.decode("utf-8", "replace"))
+                yield from quads
+
+    def quads_of_file(self, file: BinaryIO) -> Iterator[Quad]:
+        """Parse a file; a line with a syntax error is rejected, once, and the rest is read where the format allows."""
+        parser = parse(file, format=_FORMATS[self.format], base_iri=_BASE)
+        last = None
+        while True:
             try:
-                quads = list(parse(b"\n".join(line for _, line in some), format=kind))
-            except SyntaxError:
-                quads = []
-                for number, line in some:
-                    try:
-                        quads += list(parse(line, format=kind))
-                    except SyntaxError as error:
-                        _reject(error, path, number, format, rejections, line.decode("utf-8", "replace"))
-            yield from quads
-
-
-def _quads(file: BinaryIO, path: Path, format: str, rejections: Rejections) -> Iterator[Quad]:
-    """Parsed statements; a line with a syntax error is rejected, once, and reading goes on where the format allows."""
-    parser = parse(file, format=FORMATS[format], base_iri=BASE)
-    last = None
-    while True:
-        try:
-            with _right_format(path, format):
-                yield from parser
-            return
-        except SyntaxError as error:
-            if error.lineno is None or error.lineno != last:
-                _reject(error, path, error.lineno, format, rejections)
-            last = error.lineno
-            if format not in _RECOVERS or last is None:
+                with self._right_format():
+                    yield from parser
                 return
+            except SyntaxError as error:
+                if error.lineno is None or error.lineno != last:
+                    self._reject(error, error.lineno)
+                last = error.lineno
+                if self.format not in _RECOVERS or last is None:
+                    return
 
+    @contextmanager
+    def _right_format(self) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            raise InputError(f"{shown(self.path)}: no {self.format} ({error}); is its --format right?") from None
 
-@contextmanager
-def _right_format(path: Path, format: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"{shown(path)}: no {format} ({error}); is its --format right?") from None
+    def _reject(self, error: SyntaxError, line: int | None, text: str = "") -> None:
+        why = _in_words(error, self.format)
+        self.rejections.add(self.path, [(0, line)], lambda _: why, lambda _: text)
 
-
-def _reject(
-    error: SyntaxError, path: Path, line: int | None, format: str, rejections: Rejections, text: str = ""
-) -> None:
-    why = _in_words(error, format)
-    rejections.add(path, [(0, line)], lambda _: why, lambda _: text)
+    def _name_of(self, label: str) -> str:
+        """The name of the blank node that pyoxigraph labels so."""
+        name = self._blank_names.get(label)
+        if name is None:
+            is_unnamed = _UNNAMED.match(label) is not None
+            self._unnamed += is_unnamed
+            name = self._blank_names[label] = f"_:{self._prefix}" + (f".{self._unnamed}" if is_unnamed else label)
+        return name
 
 
 def _in_words(error: SyntaxError, format: str) -> str:
@@ -207,24 +213,3 @@ def _in_words(error: SyntaxError, format: str) -> str:
             "write it in RDF 1.2: _:r <…#reifies> <<( s p o )>>"
         )
     return f"no {format}: {what[:200]}"
-
-
-class _BlankNames:
-    """Names of blank nodes: their label, or a number in order of appearance where they have none.
-
-    pyoxigraph gives nodes without a label a random one; a number makes two runs agree.
-    """
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self._names: dict[str, str] = {}
-        self._unnamed = 0
-
-    def of(self, label: str) -> str:
-        """The name of the node that pyoxigraph labels so."""
-        name = self._names.get(label)
-        if name is None:
-            is_unnamed = _UNNAMED.match(label) is not None
-            self._unnamed += is_unnamed
-            name = self._names[label] = f"_:{self._prefix}" + (f".{self._unnamed}" if is_unnamed else label)
-        return name

@@ -20,12 +20,12 @@ import numpy as np
 import polars as pl
 
 from dualmatch.graph.times import UNKNOWN
-from dualmatch.readers.rdf.predicates import TimePredicates
 from dualmatch.readers.rdf.quads import Quads
-from dualmatch.readers.time_column import WRONG, Clock
-from dualmatch.readers.wikibase import DAY, ONTOLOGY, at_precision, wikibase_predicate, without_year_zero
+from dualmatch.readers.rdf.triple_lines import RDF
+from dualmatch.readers.read_options import TimePredicates
+from dualmatch.readers.time_column import WRONG, TimeParser
+from dualmatch.readers.wikidata import DAY, ONTOLOGY, WikibasePredicate, at_precision, without_year_zero
 
-RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
@@ -58,11 +58,11 @@ class Statements:
     coarse_times: int
 
 
-def statements_of(quads: Quads, predicates: TimePredicates, clock: Clock) -> Statements:
+def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) -> Statements:
     """Find the facts of a file and the time of each."""
     meanings = _meanings(quads.plain["p"].unique().to_list(), predicates)
     plain = quads.plain.join(meanings, on="p", how="left", maintain_order="left")
-    timed, coarse = _times(plain, clock)
+    timed, coarse = _times(plain, parser)
     times = _intervals(timed.filter(pl.col("code") != WRONG))
     links = plain.filter(~pl.col("literal"))
 
@@ -97,24 +97,24 @@ def _meanings(predicates: list[str], time_predicates: TimePredicates) -> pl.Data
     """What predicates ``p`` mean: ``role`` of a time, ``kind`` and ``property`` in a Wikibase; null where nothing."""
     rows = []
     for name in predicates:
-        part = wikibase_predicate(name)
+        part = WikibasePredicate.of(name)
         rows.append((name, time_predicates.role_of(name), part and part.kind, part and part.property))
     return pl.DataFrame(rows, schema=dict.fromkeys(("p", "role", "kind", "property"), pl.String), orient="row")
 
 
-def _times(plain: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, int]:
+def _times(plain: pl.DataFrame, parser: TimeParser) -> tuple[pl.DataFrame, int]:
     """``node``, ``role``, ``o`` (text), ``code`` of every time, and how many are coarser than a year."""
     with_role = plain.filter(pl.col("role").is_not_null())
     written = with_role.filter("literal").select(pl.col("s").alias("node"), "role", "o", "kind")
-    codes = clock.codes(written["o"])
+    codes = parser.codes(written["o"])
     codes = np.where(written["kind"].is_not_null().to_numpy(), without_year_zero(codes), codes)
     written = written.select("node", "role", "o").with_columns(code=pl.Series(codes, dtype=pl.Int32))
-    exact, coarse = _exact_times(plain, with_role.filter(pl.col("kind") == "value"), clock)
+    exact, coarse = _exact_times(plain, with_role.filter(pl.col("kind") == "value"), parser)
     written = written.join(exact, on=["node", "role"], how="anti")
     return pl.concat([written, exact]), coarse
 
 
-def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, int]:
+def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, parser: TimeParser) -> tuple[pl.DataFrame, int]:
     """Times of a Wikibase's value nodes, cut to their precision."""
     values, precisions = (
         plain.filter(pl.col("p") == ONTOLOGY + name).select(pl.col("s").alias("value"), pl.col("o").alias(name))
@@ -125,7 +125,7 @@ def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, clock: Clock) -
         .join(values, on="value")
         .join(precisions, on="value", how="left")
     )
-    codes = without_year_zero(clock.codes(found["timeValue"]))
+    codes = without_year_zero(parser.codes(found["timeValue"]))
     precision = found["timePrecision"].cast(pl.Int32, strict=False).fill_null(DAY).to_numpy()
     cut = at_precision(codes, precision)
     coarse = (cut == UNKNOWN) & (codes != UNKNOWN)

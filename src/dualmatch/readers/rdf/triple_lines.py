@@ -1,7 +1,7 @@
 """N-Triples and N-Quads at full speed: lines of the plain form are split by polars, all others go through pyoxigraph.
 
 The plain form is what programs write: terms with one space between them, IRIs without odd characters, literals without
-backslashes. A line that is not of it, for whatever reason, goes to the parser, which reads it or says what is wrong.
+backslashes. Any other line goes to the parser, which reads it or says what is wrong.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import polars as pl
 
 from dualmatch.files.compressed import blocks
 
-_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-REIFIES: Final = f"{_RDF}reifies"
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+REIFIES: Final = f"{RDF}reifies"
 
 # Far less than the standard allows, and nothing that it does not.
 _PART: Final = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@\u00C0-\u1FFF\u3040-\uD7FF-]|%[0-9A-Fa-f][0-9A-Fa-f])"
@@ -32,7 +32,7 @@ _TRIPLE_TERM: Final = rf"^<<\( {_NODE} {_IRI} {_NODE} \)>> \.$"
 # pyoxigraph gives nodes without a label one of this form, and `dualmatch.readers.rdf.quads` numbers those.
 _LIKE_UNNAMED: Final = r"_:[0-9a-f]{24,32}(?:\s|$)"
 # Types that go with a language, which such a literal does not have.
-_LACKS_LANGUAGE: Final = rf'"\^\^<{re.escape(_RDF)}(?:langString|dirLangString)>'
+_LACKS_LANGUAGE: Final = rf'"\^\^<{re.escape(RDF)}(?:langString|dirLangString)>'
 _NOTHING: Final = r"^[ \t]*(?:#.*)?$"
 
 OddLine = tuple[int, bytes]

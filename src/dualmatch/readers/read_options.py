@@ -1,23 +1,44 @@
-"""How files of a side are to be read, and where their readers put what they read."""
+"""How the files of a side are to be read."""
 
 from __future__ import annotations
 
-import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-import polars as pl
 from pydantic import ConfigDict, TypeAdapter
 
 from dualmatch.errors import InputError
-from dualmatch.readers.facts import FactCollector
-from dualmatch.readers.rdf.predicates import TimePredicates
-from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError, Rejections
-from dualmatch.readers.time_column import Clock
+from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError
 
-logger = logging.getLogger(__name__)
+_BEGIN = "begin start startDate startTime startYear beginDate beginTime beginYear hasBeginning validFrom from since"
+_END = "end endDate endTime endYear hasEnd validTo validUntil to until till occurUntil endedAtTime P582"
+
+
+@dataclass(frozen=True)
+class TimePredicates:
+    """Predicates whose values are times of a statement; each is an IRI or the last part of one, in any case of letters.
+
+    Examples
+    --------
+    >>> TimePredicates().role_of("http://schema.org/startDate")
+    'begin'
+    >>> TimePredicates(begin=("http://example.org/on",)).role_of("http://schema.org/startDate")
+    """
+
+    begin: tuple[str, ...] = (*_BEGIN.split(), "occurSince", "startedAtTime", "P580")
+    end: tuple[str, ...] = (*_END.split(),)
+    time: tuple[str, ...] = ("time", "date", "year", "pointInTime", "at", "atTime", "on", "onDate", "timestamp", "P585")
+
+    def role_of(self, predicate: str) -> str | None:
+        """``"begin"``, ``"end"``, ``"time"`` (a point), or None."""
+        names = {predicate.lower(), re.split(r"[/#:]", predicate)[-1].lower()}
+        for role in ("begin", "end", "time"):
+            if names & {name.lower() for name in getattr(self, role)}:
+                return role
+        return None
 
 
 @dataclass(frozen=True)
@@ -27,11 +48,11 @@ class ReadOptions:
     Parameters
     ----------
     format:
-        A name of `dualmatch.readers.formats.FORMATS`; by the file's extension where None.
+        A name of `dualmatch.readers.read.FORMATS`; by the file's extension where None.
     columns:
         For tables: head, relation, tail, begin, end or time → the column's name, or its number without a header.
     time_format:
-        See `dualmatch.readers.time_column.Clock`.
+        See `dualmatch.readers.time_column.TimeParser`.
     time_predicates:
         For RDF: whose values are times of statements.
     namespaces:
@@ -71,28 +92,5 @@ class ReadOptions:
 
     @classmethod
     def from_dict(cls, data: object) -> ReadOptions:
-        """The options that `as_dict` gave; a `pydantic.ValidationError` where they are none."""
+        """The options that `as_dict` gave; a `pydantic.ValidationError` where they are invalid."""
         return TypeAdapter(cls).validate_python(data)
-
-
-class Intake:
-    """What one side's files gave so far: facts, literals, rejected lines, and notes on what was understood.
-
-    Parameters
-    ----------
-    files_before:
-        How many files of the side were read at another time: blank nodes are named by the number of their file.
-    """
-
-    def __init__(self, options: ReadOptions, files_before: int = 0) -> None:
-        self.options, self.files_before = options, files_before
-        self.rejections = Rejections(options.on_error, options.max_errors)
-        self.facts = FactCollector(Clock(options.time_format), self.rejections)
-        self.files = 0
-        self.notes: list[str] = []
-        self.literal_tables: list[pl.DataFrame] = []
-
-    def note(self, text: str) -> None:
-        """Keep a word on what was understood, for the user to see."""
-        logger.info(text)
-        self.notes.append(text)

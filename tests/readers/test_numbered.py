@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from dualmatch.readers.interning import numbered
+from dualmatch.readers.columns import numbered
 
 NAMES = pl.Series(["b", "a", "ä", "b", "", "a"])
 

@@ -1,4 +1,4 @@
-"""Tables out: TSV, CSV and Parquet."""
+"""Write tables as TSV, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -16,17 +16,14 @@ from dualmatch.files.atomic import STANDARD_OUTPUT, open_output
 
 DECIMALS: Final = 6
 TABLE_EXTENSIONS: Final = {
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "tsv",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
+    **dict.fromkeys((".tsv", ".tab", ".txt"), "tsv"),
+    **dict.fromkeys((".csv",), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
 }
 
 
 def format_by_name(path: Path, extensions: Mapping[str, str]) -> str:
-    """The format a file's name tells; TSV where it has no extension, as standard output.
+    """The format that a file's name gives; TSV where it has no extension, as standard output.
 
     >>> format_by_name(Path("links.csv"), TABLE_EXTENSIONS)
     'csv'
@@ -40,7 +37,7 @@ def format_by_name(path: Path, extensions: Mapping[str, str]) -> str:
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table in the format its name tells; ``-`` is standard output, as TSV."""
+    """Write a table in the format of its name; ``-`` is standard output, as TSV."""
     write = TABLE_WRITERS[format_by_name(path, TABLE_EXTENSIONS)]
     check_table(table, path)
     with open_output(path) as file:
@@ -48,13 +45,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 
 def check_table(table: pl.DataFrame, path: Path, format: str | None = None) -> None:
-    """Refuse a table with a text that would tear a line of the file.
-
-    Parameters
-    ----------
-    format:
-        By the file's name where None.
-    """
+    """Refuse a text that would break a line of a TSV file; `format` is by the file's name where None."""
     if (format or format_by_name(path, TABLE_EXTENSIONS)) != "tsv":
         return
     for column in table.select(cs.string()).get_columns():
