@@ -82,7 +82,7 @@ def test_evidence_comes_in_the_order_asked_for(result: EvidenceResult) -> None:
     plain, turned = evidence_of(result, pairs), evidence_of(result, pairs[::-1])
     for one, other in zip(plain, turned[::-1], strict=True):
         assert one.weight.tolist() == other.weight.tolist()
-        assert one.rivals == other.rivals
+        assert one.balance.rivals == other.balance.rivals
 
 
 def test_shared_facts_are_facts_of_the_two_entities_weightiest_first(
@@ -109,7 +109,7 @@ def test_what_labels_add_is_told_apart(pair: SimulatedPair) -> None:
     assert [each.log_odds for each in found] == pytest.approx(logit(confidence), abs=1e-6)
     true = {tuple(each) for each in pair.gold.tolist()}
     right = np.array([tuple(each) in true for each in pairs.tolist()])
-    names = np.array([each.names for each in found])
+    names = np.array([each.balance.names for each in found])
     assert (names[right] > 1).all()
     assert names[~right].mean() < 0
 
@@ -197,10 +197,10 @@ class StopsAfter(NullStore):
 def test_rounds_that_are_stopped_after_each_go_on_to_the_same_bytes(pair: SimulatedPair, n_seeds: int) -> None:
     seeds = pair.gold[:n_seeds] if n_seeds else None
     whole = align_by_evidence(Problem.of(pair.source, pair.target, seeds))
-    keeper, stops = StopsAfter(50), 0
+    store, stops = StopsAfter(50), 0
     while True:
         try:
-            stopped = align_by_evidence(Problem.of(pair.source, pair.target, seeds), keeper=keeper)
+            stopped = align_by_evidence(Problem.of(pair.source, pair.target, seeds), store=store)
             break
         except StoppedError:
             stops += 1

@@ -14,7 +14,8 @@ from dualmatch.graph.literals import Literals
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Part, Problem
-from dualmatch.methods.evidence.rounds import changed, first_state, run_rounds
+from dualmatch.methods.evidence.rounds import changed, run_rounds
+from dualmatch.methods.evidence.search import first_state
 from dualmatch.methods.evidence.state import Believed
 from dualmatch.simulate import SimulatedPair, World, shuffled_copy, simulate
 

@@ -8,7 +8,14 @@ import pytest
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import chance_of
 from dualmatch.methods.evidence import align_by_evidence
-from dualmatch.methods.evidence.confidence import DONOR_LOG_ODDS, Confidence, Trial, _thinned, _without_donors, run_trial
+from dualmatch.methods.evidence.confidence import (
+    DONOR_LOG_ODDS,
+    Confidence,
+    Trial,
+    _thinned,
+    _without_donors,
+    run_trial,
+)
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import Rounds, run_rounds
 from dualmatch.simulate import SimulatedPair, World, shuffled_copy, simulate

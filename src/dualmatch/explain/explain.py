@@ -13,7 +13,7 @@ from dualmatch.decode.shortlist import ordered
 from dualmatch.decode.verdicts import Reason, Verdict
 from dualmatch.errors import InputError
 from dualmatch.explain.basis import ExplanationBasis, basis_of
-from dualmatch.explain.explanation import Aspect, Balance, Candidate, Explanation, Fact, Lack, SharedFact
+from dualmatch.explain.explanation import Aspect, Candidate, Explanation, Fact, Lack, SharedFact
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, precision_of
 from dualmatch.methods.alignment import Alignment
@@ -68,7 +68,7 @@ def _most_shared(grounds: ExplanationBasis, top: int) -> Iterator[tuple[int, tup
     for start in range(0, len(grounds.pairs), _BATCH):
         batch = grounds.pairs[start : start + _BATCH]
         for source, evidence in zip(batch[:, 0].tolist(), grounds.evidence(batch), strict=True):
-            yield source, shared_in_words(grounds, evidence.first(top)), evidence.names
+            yield source, shared_in_words(grounds, evidence.first(top)), evidence.balance.names
 
 
 class _Explainer:
@@ -111,7 +111,7 @@ class _Explainer:
             None,
             None,
             others,
-            balance_of(evidence),
+            evidence.balance,
         )
 
     def _probabilities(self) -> dict[int, float]:
@@ -134,7 +134,7 @@ class _Explainer:
             evidence.log_odds,
             shared_in_words(self.grounds, evidence),
             self._lacks(evidence),
-            balance_of(evidence),
+            evidence.balance,
         )
 
     def _lacks(self, evidence: PairEvidence) -> tuple[Lack, ...]:
@@ -209,11 +209,6 @@ def time_in_words(begin: int, end: int, opaque: bool) -> str:
         return f"{at} {show(begin)}"
     parts = [f"{word} {show(code)}" for word, code in (("from", begin), ("to", end)) if code != UNKNOWN]
     return " ".join(parts)
-
-
-def balance_of(evidence: PairEvidence) -> Balance:
-    """What counts for a pair besides shared facts."""
-    return Balance(evidence.names, evidence.not_found, evidence.prior, evidence.rivals, evidence.correction)
 
 
 def sides_of_entity(graph: TemporalGraph, entity: int) -> NDArray[np.int64]:

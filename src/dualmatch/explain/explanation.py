@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from dualmatch.methods.evidence.pair_evidence import Balance
 
 Aspect = Literal["relation", "entity"]
 
@@ -81,52 +82,6 @@ class Lack:
 
 
 @dataclass(frozen=True)
-class Balance:
-    """What counts besides shared facts, in log-odds.
-
-    Attributes
-    ----------
-    names:
-        What the labels add, where the run compared them.
-    not_found:
-        What facts take away that the other graph does not have.
-    prior:
-        What was to be expected of any two entities with so many facts.
-    rivals:
-        What other partners of the two entities take away, those that are candidates and those that are none.
-    correction:
-        How the run's trial corrects and limits log-odds.
-    """
-
-    names: float = 0.0
-    not_found: float = 0.0
-    prior: float = 0.0
-    rivals: float = 0.0
-    correction: float = 0.0
-
-    @property
-    def total(self) -> float:
-        return self.names + self.not_found + self.prior + self.rivals + self.correction
-
-    def in_words(self) -> Iterator[tuple[str, float]]:
-        """Each part that counts, in words, with what it adds."""
-        for name, words in _PARTS.items():
-            value = float(getattr(self, name))
-            if abs(value) >= _TOLD:
-                yield words, value
-
-
-_TOLD: Final = 0.005  # less would be told as 0.00
-_PARTS: Final = {
-    "names": "labels compared",
-    "not_found": "facts that the other graph lacks",
-    "prior": "expected of any such pair",
-    "rivals": "other partners, listed or not",
-    "correction": "corrected by the trial",
-}
-
-
-@dataclass(frozen=True)
 class Candidate:
     """An entity of the other graph that could be meant; `shared` and `balance` add up to `log_odds`."""
 
@@ -135,7 +90,7 @@ class Candidate:
     log_odds: float
     shared: tuple[SharedFact, ...]
     lacks: tuple[Lack, ...]
-    balance: Balance = Balance()
+    balance: Balance = field(default_factory=Balance)
 
 
 @dataclass(frozen=True)
@@ -168,7 +123,7 @@ class Explanation:
     reason: str | None
     category: str | None
     others: tuple[Candidate, ...]
-    balance: Balance = Balance()
+    balance: Balance = field(default_factory=Balance)
 
     def as_dict(self, top: int | None = None) -> dict[str, Any]:
         """Plain data for JSON, with at most `top` facts in each list; how many more there are is told."""

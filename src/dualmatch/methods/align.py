@@ -29,7 +29,7 @@ from dualmatch.methods.context import Run
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.resources import check_memory
-from dualmatch.methods.run_store import CheckpointFile, Keeper, NullStore
+from dualmatch.methods.run_store import CheckpointFile, NullStore, RunStore
 from dualmatch.methods.validation import (
     ForbiddenPairs,
     KnownPairs,
@@ -61,7 +61,7 @@ def align(
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
     engine: Engine | None = None,
-    keeper: Keeper | None = None,
+    store: RunStore | None = None,
     config: Config | None = None,
     **options: object,
 ) -> Alignment:
@@ -86,7 +86,7 @@ def align(
     engine:
         Where blocks are computed (methods evidence and fused): in this process by default, or on a
         `dualmatch.engine.cluster.Cluster`.
-    keeper:
+    store:
         Told the result of every stage; what it has kept already is not computed again
         (`dualmatch.runs.folder.RunFolder` keeps it in files).
     config, options:
@@ -123,13 +123,13 @@ def align(
         raise InputError(
             f"an engine goes with methods evidence and fused; {config.method} computes in this process, so leave it out"
         )
-    if checkpoint is not None and keeper is not None:
+    if checkpoint is not None and store is not None:
         raise InputError("a run that is kept keeps its training, too; leave the checkpoint out")
-    if keeper is None:
-        keeper = NullStore(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
+    if store is None:
+        store = NullStore(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
     known = check_pairs(seeds, source, target)
     forbidden = check_forbidden(forbid, source, target, known)
-    run = Run(source, target, known, config, Stages(progress), keeper, literals, Forbidden(forbidden), engine)
+    run = Run(source, target, known, config, Stages(progress), store, literals, Forbidden(forbidden), engine)
     return METHODS[config.method](run)
 
 
@@ -180,10 +180,10 @@ def time_plan(run: Run, temporal: Similarity) -> Plan:
 
 
 def _pseudo_seeds(run: Run, temporal: Similarity) -> FoundPairs:
-    found = run.keeper.pseudo_seeds()
+    found = run.store.pseudo_seeds()
     if found is None:
         found = run.pseudo_seeds(time_plan(run, temporal))
-        run.keeper.keep_pseudo_seeds(found)
+        run.store.keep_pseudo_seeds(found)
     return found
 
 
@@ -196,7 +196,7 @@ def train(run: Run, known: Pairs, pseudo: bool) -> FactorSimilarity:
         run.config,
         pseudo=pseudo,
         progress=run.stages.step,
-        checkpoint=run.keeper.training,
+        checkpoint=run.store.training,
     )
 
 
@@ -289,7 +289,7 @@ def _gathered(run: Run) -> EvidenceResult:
         run.config.many_to_one,
     )
     with run.stages("evidence"):
-        evidence = align_by_evidence(problem, progress=run.stages.step, keeper=run.keeper)
+        evidence = align_by_evidence(problem, progress=run.stages.step, store=run.store)
     warn_of_doubts(evidence)
     return evidence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,9 @@ from dualmatch.decode.verdicts import Unlinked, Verdict, unlinked
 from dualmatch.graph.arrays import Floats, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import ranks_of
-from dualmatch.methods.evidence import EvidenceResult
+from dualmatch.methods.evidence import MORE_LIKELY_THAN_NOT, EvidenceResult
 from dualmatch.methods.evidence.state import Round
 from dualmatch.version import __version__
-
-MORE_LIKELY_THAN_NOT: Final = 0.5
-"""Pairs are given above this confidence unless told otherwise: more likely right than wrong."""
 
 
 class SoftPlan(Protocol):

@@ -17,9 +17,9 @@ from dualmatch.engine import Engine
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.methods.alignment import MORE_LIKELY_THAN_NOT, Alignment, SoftPlan
-from dualmatch.methods.evidence import EvidenceResult
-from dualmatch.methods.run_store import Keeper
+from dualmatch.methods.alignment import Alignment, SoftPlan
+from dualmatch.methods.evidence import MORE_LIKELY_THAN_NOT, EvidenceResult
+from dualmatch.methods.run_store import RunStore
 from dualmatch.progress import Stages
 
 
@@ -33,14 +33,14 @@ class Run:
         seeds: Pairs,
         config: Config,
         stages: Stages,
-        keeper: Keeper,
+        store: RunStore,
         literals: LiteralPair | None,
         forbidden: Forbidden,
         engine: Engine | None = None,
     ) -> None:
         self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
         self.forbidden, self.engine = forbidden, engine
-        self.config, self.stages, self.keeper = config, stages, keeper
+        self.config, self.stages, self.store = config, stages, store
         # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
         self.share = config.memory_limit // 4
 

@@ -1,41 +1,43 @@
-"""Keepers: where a run puts what it has come to, so that it can go on from there.
+"""Run stores: where a run keeps its stages and its training, so that it can be resumed.
 
-Nothing here knows of files: `dualmatch.runs.folder` puts it into some. What follows from the rest is not kept:
-computed again, it is the same to the bit.
+`dualmatch.runs.folder.RunFolder` is the store in files. What follows from the rest is not kept: computed again, it is
+the same to the bit.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
-from dualmatch.decode.assignment import FoundPairs
-from dualmatch.graph.arrays import Ids
-from dualmatch.methods.evidence import Keeper as EvidenceKeeper
-from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.methods.evidence.rounds import Rounds
-from dualmatch.methods.evidence.state import Round, RoundState
-
-if TYPE_CHECKING:
-    from dualmatch.channels.relational import CheckpointStore
-import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
+from dualmatch.channels.relational import Checkpoint, CheckpointStore
+from dualmatch.decode.assignment import FoundPairs
+from dualmatch.files.atomic import check_writable
+from dualmatch.files.npz import load_arrays, read_as, write_arrays
+from dualmatch.graph.arrays import Ids
 
-from dualmatch.channels.relational import Checkpoint
-from dualmatch.errors import InputError
-from dualmatch.files.atomic import check_writable, replacing
+if TYPE_CHECKING:
+    from dualmatch.methods.evidence.confidence import Confidence
+    from dualmatch.methods.evidence.rounds import Rounds
+    from dualmatch.methods.evidence.state import Round, RoundState
+
+_FORMAT: Final = 1
 
 
-class Keeper(EvidenceKeeper, Protocol):
-    """Somewhere to keep what any method needs to go on; what it gives back must be what it was given."""
+class RunStore(Protocol):
+    """Keeps what any method needs to resume; what it gives back must be what it was given, None what it has not."""
 
     @property
     def training(self) -> CheckpointStore | None:
         """Where training is kept after every epoch; None where it is not."""
+
+    def kept_round(self) -> Rounds | None: ...
+
+    def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: Ids) -> None: ...
+
+    def kept_confidence(self) -> Confidence | None: ...
+
+    def keep_confidence(self, confidence: Confidence) -> None: ...
 
     def pseudo_seeds(self) -> FoundPairs | None: ...
 
@@ -43,7 +45,7 @@ class Keeper(EvidenceKeeper, Protocol):
 
 
 class NullStore:
-    """A keeper for runs that need not survive, but perhaps their training."""
+    """Keeps nothing except, optionally, checkpoints of training."""
 
     def __init__(self, training: CheckpointStore | None = None) -> None:
         self.training = training
@@ -67,12 +69,9 @@ class NullStore:
         pass
 
 
-_FORMAT: Final = 1
-
-
 @dataclass(frozen=True)
 class CheckpointFile:
-    """The latest checkpoint of a training, in one file."""
+    """The latest checkpoint of a training, in one ``.npz`` file that is replaced atomically."""
 
     path: Path
 
@@ -80,19 +79,17 @@ class CheckpointFile:
         check_writable(self.path, force=True)
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Put a checkpoint in the place of the one before."""
+        """Replace the checkpoint before."""
         about = {
             "format": _FORMAT,
             "epoch": checkpoint.epoch,
             "rng": checkpoint.rng,
             "fingerprint": checkpoint.fingerprint,
         }
-        arrays: dict[str, Any] = {f"array.{name}": values for name, values in checkpoint.arrays.items()}
-        with replacing(self.path) as temporary, temporary.open("wb") as file:
-            np.savez(file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
+        write_arrays(self.path, about, {f"array.{name}": values for name, values in checkpoint.arrays.items()})
 
     def read(self) -> Checkpoint | None:
-        """The checkpoint, or None where there is no file yet.
+        """Read the checkpoint; None where there is no file yet.
 
         Raises
         ------
@@ -101,15 +98,10 @@ class CheckpointFile:
         """
         if not self.path.exists():
             return None
-        try:
-            with np.load(self.path, allow_pickle=False) as stored:
-                about = json.loads(stored["about"].tobytes())
-                names = [name for name in stored.files if name.startswith("array.")]
-                arrays = {name.removeprefix("array."): stored[name] for name in names}
+        with read_as(self.path, "a checkpoint", "delete it to start training anew"):
+            stored = load_arrays(self.path)
+            about = stored.about
             if about["format"] != _FORMAT:
                 raise ValueError(f"format {about['format']}, not {_FORMAT}")
+            arrays = {name.removeprefix("array."): values for name, values in stored.arrays.items()}
             return Checkpoint(int(about["epoch"]), arrays, about["rng"], str(about["fingerprint"]))
-        except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(
-                f"{self.path}: cannot be read as a checkpoint ({error}); delete it to start training anew"
-            ) from error

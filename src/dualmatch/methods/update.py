@@ -22,12 +22,13 @@ from dualmatch.graph.growth import Grown
 from dualmatch.methods.align import warn_of_doubts
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.context import Run
-from dualmatch.methods.evidence import Keeper, align_by_evidence, same_as_before
+from dualmatch.methods.evidence import align_by_evidence, same_as_before
 from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.rounds import Rounds, learnt
+from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Model, RoundState
-from dualmatch.methods.run_store import NullStore
+from dualmatch.methods.run_store import NullStore, RunStore
 from dualmatch.progress import Progress, Stages
 
 Ids = NDArray[np.int64]
@@ -121,7 +122,7 @@ def update(
     *,
     engine: Engine | None = None,
     progress: Progress | None = None,
-    keeper: Keeper | None = None,
+    store: RunStore | None = None,
 ) -> Alignment:
     """The alignment of two graphs that have grown, from what a finished run knows; options are those of the run.
 
@@ -147,7 +148,7 @@ def update(
     problem = Problem.of(source.graph, target.graph, now.seeds, forbidden, engine, many_to_one=config.many_to_one)
     with stages("evidence"):
         if source.is_as_before and target.is_as_before and known.state.has_slots:
-            evidence = same_as_before(problem, known.state, known.first_pairs, known.confidence, keeper)
+            evidence = same_as_before(problem, known.state, known.first_pairs, known.confidence, store)
         else:
             evidence = align_by_evidence(
                 problem,
@@ -156,7 +157,7 @@ def update(
                 confidence=now.confidence,
                 max_rounds=_MAX_ROUNDS,
                 progress=stages.step,
-                keeper=keeper,
+                store=store,
             )
     warn_of_doubts(evidence)
     return run.of_evidence(evidence)

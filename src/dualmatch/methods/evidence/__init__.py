@@ -1,11 +1,11 @@
-"""The result of the rounds: pairs and candidates with a confidence, and rankings."""
+"""Method evidence: rounds of shared dated facts; pairs and candidates with a confidence, and rankings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,42 +19,30 @@ from dualmatch.decode.one_to_one import Candidates, match
 from dualmatch.decode.sinkhorn import Best
 from dualmatch.decode.sparse_sinkhorn import ranks_in_rows, row_best
 from dualmatch.graph.arrays import Floats, Ids, Rows
-from dualmatch.methods.evidence.confidence import Confidence, fewer_ties, run_trial
+from dualmatch.methods.evidence.confidence import Confidence, run_trial
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Priors
-from dualmatch.methods.evidence.rounds import MAX_ROUNDS, Rounds, closed, run_rounds
-from dualmatch.methods.evidence.rounds import Keeper as RoundKeeper
+from dualmatch.methods.evidence.rounds import MAX_ROUNDS, WHOLE_ROUNDS, Rounds, closed, run_rounds
 from dualmatch.methods.evidence.search import knowledge_of, open_entities
-from dualmatch.methods.evidence.state import Round, RoundState
+from dualmatch.methods.evidence.state import Round, RoundState, both
+from dualmatch.methods.run_store import NullStore, RunStore
 
 _N_RANKED: Final = 20  # candidates of an open entity that are ranked, beyond those that were judged
-ENOUGH: Final = 0.5
+MORE_LIKELY_THAN_NOT: Final = 0.5
 """The confidence above which a pair is a link, unless a user asks for more or less."""
 _PARTNER: Final = 0.99  # in the square of tested pairs, everyone is known to have a partner
 
 
-class Keeper(RoundKeeper, Protocol):
-    """Somewhere to keep where the rounds stand, and what the trial told."""
-
-    def kept_round(self) -> Rounds | None: ...
-
-    def kept_confidence(self) -> Confidence | None: ...
-
-    def keep_confidence(self, confidence: Confidence) -> None: ...
-
-
 @dataclass(frozen=True, eq=False)
 class EvidenceResult:
-    """What the rounds came to.
+    """The result of the rounds.
 
     Attributes
     ----------
-    state:
-        After closing.
-    open_state:
-        Where the rounds ended, before closing: an update begins there.
+    state, open_state:
+        After the closing rounds, and before them: an update begins there.
     confidence:
-        What log-odds are worth.
+        The calibration of log-odds.
     first_pairs: (n, 2) int64
         Pairs believed after the first round.
     converged:
@@ -73,16 +61,8 @@ class EvidenceResult:
     def probability(self) -> sp.csr_array:
         """Of each candidate to be right: (n_source, n_target)."""
         c = self.state.candidates
-        return sp.csr_array((self._chances, (c.row, c.column)), shape=c.shape)
-
-    @cached_property
-    def _chances(self) -> Floats:
-        """Of each candidate, in their order."""
-        c = self.state.candidates
-        ties = fewer_ties(self.problem, np.stack([c.row, c.column], axis=1))
-        chance = self.confidence.of_pairs(self.state.log_odds, ties)
-        chance[self.problem.is_given(c.row, c.column)] = 1.0
-        return chance
+        chance = self.confidence.of_candidates(self.problem, c, self.state.log_odds)
+        return sp.csr_array((chance, (c.row, c.column)), shape=c.shape)
 
     @cached_property
     def pairs(self) -> tuple[Ids, Floats]:
@@ -92,8 +72,7 @@ class EvidenceResult:
     @cached_property
     def no_partner(self) -> tuple[Floats, Floats]:
         """Chance of each source and each target that is in no link to have no partner; nan where nothing is known."""
-        source, target = (self.confidence.of_alone(alone) for alone in self.state.alone)
-        return source, target
+        return both(lambda side: self.confidence.of_alone(self.state.alone[side]))
 
     @property
     def share_alone(self) -> float:
@@ -110,7 +89,7 @@ class EvidenceResult:
     def relations(self) -> RelationAlignment:
         """Which relations say the same, by the pairs more likely right than not."""
         pairs, confidence = self.pairs
-        believed = pairs[confidence > ENOUGH]
+        believed = pairs[confidence > MORE_LIKELY_THAN_NOT]
         if "relations" in self.problem.without:
             believed = believed[:0]
         return align_relations(*self.problem.views, believed, self.problem.engine)
@@ -123,10 +102,7 @@ class EvidenceResult:
         scored = scored_tokens(tokens)
         found = find_candidates(scored, problem.shape, _N_RANKED, engine=problem.engine)
         among = open_entities(problem, state)
-        settled = (
-            np.setdiff1d(np.arange(problem.shape[0]), among[0]),
-            np.setdiff1d(np.arange(problem.shape[1]), among[1]),
-        )
+        settled = both(lambda side: np.setdiff1d(np.arange(problem.shape[side]), among[side]))
         closed = np.full((max(map(len, settled)), 2), -1, dtype=np.int64)
         closed[: len(settled[0]), 0], closed[: len(settled[1]), 1] = settled
         ranked = with_context(found, problem.views, scored, closed, problem.engine)
@@ -207,19 +183,20 @@ def align_by_evidence(
     confidence: Confidence | None = None,
     max_rounds: int = MAX_ROUNDS,
     progress: Callable[[int, int], None] | None = None,
-    keeper: Keeper | None = None,
+    store: RunStore | None = None,
 ) -> EvidenceResult:
-    """All rounds and the trial.
+    """Run all rounds, the trial and the closing rounds.
 
     Parameters
     ----------
     start, first_pairs, confidence:
-        Of a run on an earlier version of the graphs: a state to go on from, the pairs it began with, and what its trial
-        told. Without `confidence` there is a new trial.
-    keeper:
-        Told where each round ends, and what the trial told; what it has kept already is gone on from.
+        Of a run on an earlier version of the graphs: a state to continue from, the pairs it began with, and what its
+        trial calibrated. Without `confidence` there is a new trial.
+    store:
+        Keeps the state after each round, and the calibration; what it has kept already is not computed again.
     """
-    kept = None if keeper is None else keeper.kept_round()
+    store = NullStore() if store is None else store
+    kept = store.kept_round()
     if kept is not None:
         start, first_pairs = kept.state, kept.first_pairs
     rounds = run_rounds(
@@ -227,32 +204,30 @@ def align_by_evidence(
         start,
         () if kept is None else kept.log,
         first_pairs,
-        whole_rounds=2 if start is None or kept is not None else 0,
+        whole_rounds=WHOLE_ROUNDS if start is None or kept is not None else 0,
         max_rounds=max_rounds,
         progress=progress,
-        keeper=keeper,
+        store=store,
     )
-    told = None if keeper is None else keeper.kept_confidence()
-    if told is None:
-        told = Confidence.of(run_trial(problem, rounds.state)) if confidence is None else confidence
-        if keeper is not None:
-            keeper.keep_confidence(told)
-    return _closed_result(problem, rounds, told)
+    calibrated = store.kept_confidence()
+    if calibrated is None:
+        calibrated = Confidence.of(run_trial(problem, rounds.state)) if confidence is None else confidence
+        store.keep_confidence(calibrated)
+    return _closed_result(problem, rounds, calibrated)
 
 
 def same_as_before(
-    problem: Problem, state: RoundState, first_pairs: Ids, confidence: Confidence, keeper: Keeper | None = None
+    problem: Problem, state: RoundState, first_pairs: Ids, confidence: Confidence, store: RunStore | None = None
 ) -> EvidenceResult:
     """The result of an earlier run on the same graphs, from where its rounds ended."""
-    rounds = Rounds(state, first_pairs, (), converged=True)
-    if keeper is not None:
-        keeper.keep_round(state, (), first_pairs)
-        keeper.keep_confidence(confidence)
-    return _closed_result(problem, rounds, confidence)
+    if store is not None:
+        store.keep_round(state, (), first_pairs)
+        store.keep_confidence(confidence)
+    return _closed_result(problem, Rounds(state, first_pairs, (), converged=True), confidence)
 
 
 def _closed_result(problem: Problem, rounds: Rounds, confidence: Confidence) -> EvidenceResult:
     state = rounds.state
     found = EvidenceResult(problem, state, state, confidence, rounds.first_pairs, rounds.log, rounds.converged)
     pairs, chance = found.pairs
-    return replace(found, state=closed(problem, state, pairs[chance > ENOUGH]))
+    return replace(found, state=closed(problem, state, pairs[chance > MORE_LIKELY_THAN_NOT]))

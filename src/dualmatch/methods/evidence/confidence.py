@@ -1,32 +1,51 @@
-"""Confidence: what log-odds are worth, learnt from a trial; for pairs, and for having no partner."""
+"""Confidence: log-odds calibrated by a trial, for pairs and for having no partner.
+
+How often is a pair of log-odds 2 right? The run cannot know of the pairs it doubts; but it can make poor pairs out of
+rich ones. In a trial, some settled pairs are *donors*: they lose ties, on both sides the same ones, until they are as
+poor as entities usually are; some lose their partner altogether; then the rounds search for the donors' partners once
+more, by the model as it was learnt, and close as the run itself will. The outcome for donors shows how log-odds
+translate into chances, and how often an entity that finds no partner has none. Donors and ties are drawn by a hash of
+names, the same in any order of the input.
+
+This is the only null model. (Hold-out by thinning; made-up entities that must not match are the idea of target–decoy
+searches, Elias and Gygi, 2007.)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dualmatch.decode.one_to_one import chance_of, on_grid
-from dualmatch.graph.arrays import Ids
+from dualmatch.decode.one_to_one import Candidates, chance_of, on_grid
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.hashing import mixed
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import closed, trial_round
-from dualmatch.methods.evidence.state import RoundState, size_class
+from dualmatch.methods.evidence.state import RoundState, both, size_class
 
-Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
 
 _STRONGEST: Final = 12.0  # log-odds beyond this are all the same
-_AS_THEY_ARE: Final = np.array([0.0, 1.0, 1.0, 0.0])
-_HELD: Final = np.array([10.0, 30.0, 30.0, 10.0])  # how firmly: as if by so many pairs
-_ALONE_AS_IT_IS: Final = np.array([0.0, 1.0])
-_ALONE_HELD: Final = np.array([10.0, 100.0])  # entities that turn out to be alone are fewer than pairs
+_IDENTITY: Final = np.array([0.0, 1.0, 1.0, 0.0])
+_PRIOR_WEIGHT: Final = np.array([10.0, 30.0, 30.0, 10.0])  # of the identity, in pairs
+_ALONE_IDENTITY: Final = np.array([0.0, 1.0])
+_ALONE_PRIOR_WEIGHT: Final = np.array([10.0, 100.0])  # entities that turn out to be alone are fewer than pairs
 _LEAST_SLOPE: Final = 0.05
-_FEWEST_DONORS: Final = 50  # donors that a trial needs to speak of entities without a partner at all
+_FEWEST_DONORS: Final = 50  # that a trial needs to speak of entities without a partner at all
+DONOR_LOG_ODDS: Final = 2.2
+"""Log-odds of pairs that may be donors: nine of ten are right, or more."""
+_SHARE: Final = 0.25  # of the settled pairs; more would take too much of the evidence away
+_MOST_DONORS: Final = 10_000
+_ENOUGH_DONORS: Final = 1_000  # with fewer there is a second trial
+_FEWEST_TIES: Final = 3
+_TRIAL_ROUNDS: Final = 2
+_EVEN: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +67,26 @@ class Confidence:
     @classmethod
     def as_they_are(cls) -> Self:
         """No trial: the log-odds themselves, and nothing about entities without a partner."""
-        return cls(_AS_THEY_ARE, None)
+        return cls(_IDENTITY, None)
 
     @classmethod
     def of(cls, trial: Trial) -> Self:
-        """By logistic regression on the trial, drawn towards leaving things as they are."""
-        pairs = _fitted(_features(trial.log_odds, trial.ties), trial.is_right, _AS_THEY_ARE, _HELD)
+        """By logistic regression on the trial, shrunk towards leaving log-odds as they are."""
+        pairs = _fitted(_features(trial.log_odds, trial.ties), trial.is_right, _IDENTITY, _PRIOR_WEIGHT)
         if trial.donors < _FEWEST_DONORS:
             return cls(pairs, None)
-        return cls(pairs, _fitted(_logit(trial.alone)[:, None], trial.is_alone, _ALONE_AS_IT_IS, _ALONE_HELD))
+        return cls(pairs, _fitted(_logit(trial.alone)[:, None], trial.is_alone, _ALONE_IDENTITY, _ALONE_PRIOR_WEIGHT))
 
     def of_pairs(self, log_odds: Floats, ties: Ids) -> Floats:
         """Chance of pairs to be right, by their log-odds and the ties of the poorer entity."""
         return chance_of(on_grid(self.pairs[0] + (_features(log_odds, ties) * self.pairs[1:]).sum(axis=1)))
+
+    def of_candidates(self, problem: Problem, candidates: Candidates, log_odds: Floats) -> Floats:
+        """Chance of candidates to be right; 1 for seeds."""
+        pairs = np.stack([candidates.row, candidates.column], axis=1)
+        chance = self.of_pairs(log_odds, fewer_ties(problem, pairs))
+        chance[problem.is_given(candidates.row, candidates.column)] = 1.0
+        return chance
 
     def of_alone(self, chance: Floats) -> Floats:
         """Chance of entities in no link to have no partner; nan where too little is known.
@@ -92,15 +118,15 @@ def _logit(chance: Floats) -> Floats:
     return log_odds
 
 
-def _fitted(features: Floats, outcome: NDArray[np.bool_], prior: Floats, held: Floats) -> Floats:
-    """Logistic regression with an intercept, drawn towards a prior."""
+def _fitted(features: Floats, outcome: Flags, prior: Floats, prior_weight: Floats) -> Floats:
+    """Logistic regression with an intercept, shrunk towards a prior."""
     x = np.concatenate([np.ones((len(features), 1)), features], axis=1)
     y = outcome.astype(np.float64)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         log_odds = (x * weights).sum(axis=1)
         missed = np.sum(np.logaddexp(0.0, log_odds) - y * log_odds)
-        pull = held * (weights - prior)
+        pull = prior_weight * (weights - prior)
         gradient = (x * (chance_of(log_odds) - y)[:, None]).sum(axis=0) + pull
         return float(missed + 0.5 * np.sum(pull * (weights - prior))), gradient
 
@@ -110,23 +136,14 @@ def _fitted(features: Floats, outcome: NDArray[np.bool_], prior: Floats, held: F
     return np.round(found, 6)
 
 
-Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
-
-DONOR_LOG_ODDS: Final = 2.2
-"""Log-odds of pairs that may be donors: nine of ten are right, or more."""
-_SHARE: Final = 0.25  # of the settled pairs; more would take too much of the evidence away
-_MOST_DONORS: Final = 10_000
-_ENOUGH_DONORS: Final = 1_000  # with fewer there is a second trial
-_FEWEST_TIES: Final = 3
-_ROUNDS: Final = 2
-_EVEN: Final = 0.5
+def fewer_ties(problem: Problem, pairs: Ids) -> Ids:
+    """Ties of the poorer entity of each pair."""
+    return np.minimum(problem.ties[0].ties_of(pairs[:, 0]), problem.ties[1].ties_of(pairs[:, 1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What the rounds made of donors.
+    """The outcome of a trial.
 
     Attributes
     ----------
@@ -147,18 +164,16 @@ class Trial:
 
     def with_another(self, other: Trial) -> Trial:
         """Both trials as one."""
-        return Trial(
-            np.concatenate([self.log_odds, other.log_odds]),
-            np.concatenate([self.is_right, other.is_right]),
-            np.concatenate([self.ties, other.ties]),
-            np.concatenate([self.alone, other.alone]),
-            np.concatenate([self.is_alone, other.is_alone]),
-            self.donors + other.donors,
-        )
+        arrays = {
+            each.name: np.concatenate([getattr(self, each.name), getattr(other, each.name)])
+            for each in fields(self)
+            if each.name != "donors"
+        }
+        return replace(self, **arrays, donors=self.donors + other.donors)
 
 
 def run_trial(problem: Problem, state: RoundState) -> Trial:
-    """Rounds with donors; twice, with others, where donors are few."""
+    """Run rounds with donors; twice, with others, where donors are few."""
     first = _one_trial(problem, state, 0)
     return first if first.donors >= _ENOUGH_DONORS else first.with_another(_one_trial(problem, state, 1))
 
@@ -166,51 +181,33 @@ def run_trial(problem: Problem, state: RoundState) -> Trial:
 def _one_trial(problem: Problem, state: RoundState, number: int) -> Trial:
     thin = _thinned(problem, state, number)
     now = _without_donors(state, thin)
-    for _ in range(_ROUNDS):
+    for _ in range(_TRIAL_ROUNDS):
         now = trial_round(thin.problem, now)
     now = closed(thin.problem, now, now.believed.pairs)
     touched = thin.is_donor[0][now.pairs.pairs[:, 0]] | thin.is_donor[1][now.pairs.pairs[:, 1]]
     pairs, log_odds = now.pairs.pairs[touched], now.pairs.log_odds[touched]
     partner = np.full(problem.shape[0], -1, dtype=np.int64)
     partner[thin.donors[thin.both, 0]] = thin.donors[thin.both, 1]
-    alone, is_alone = [], []
-    for side in (0, 1):
-        linked = np.zeros(problem.shape[side], dtype=bool)
-        linked[now.believed.pairs[:, side]] = True
-        here = thin.is_there[side] & ~linked[thin.donors[:, side]]
-        alone.append(now.alone[side][thin.donors[here, side]])
-        is_alone.append(~thin.both[here])
+    # donors of either side that are still there and in no pair
+    left = both(lambda side: thin.is_there[side] & ~np.isin(thin.donors[:, side], now.believed.pairs[:, side]))
     return Trial(
         log_odds,
         partner[pairs[:, 0]] == pairs[:, 1],
         fewer_ties(thin.problem, pairs),
-        np.concatenate(alone),
-        np.concatenate(is_alone),
+        np.concatenate(both(lambda side: now.alone[side][thin.donors[left[side], side]])),
+        np.concatenate(both(lambda side: ~thin.both[left[side]])),
         len(thin.donors),
     )
 
 
-def fewer_ties(problem: Problem, pairs: Ids) -> Ids:
-    """Ties of the poorer entity of each pair."""
-    return np.minimum(problem.ties[0].ties_of(pairs[:, 0]), problem.ties[1].ties_of(pairs[:, 1]))
-
-
 @dataclass(frozen=True, eq=False)
 class _Thinned:
-    """Graphs in which donors are poor.
-
-    Attributes
-    ----------
-    donors: (n, 2) int64
-    is_there: two (n,) bool
-        Whether each donor's source, and its target, still has a fact.
-    is_donor: two (n_entities,) bool
-    """
+    """Graphs in which donors are poor."""
 
     problem: Problem
-    donors: Ids
-    is_there: tuple[Flags, Flags]
-    is_donor: tuple[Flags, Flags]
+    donors: Ids  # (n, 2)
+    is_there: tuple[Flags, Flags]  # two (n,): whether each donor's source, and its target, still has a fact
+    is_donor: tuple[Flags, Flags]  # two (n_entities,)
 
     @property
     def both(self) -> Flags:
@@ -221,8 +218,7 @@ class _Thinned:
 def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
     settled = state.pairs.above(DONOR_LOG_ODDS).pairs
     ties = problem.ties
-    counts = ties[0].ties_of(settled[:, 0]), ties[1].ties_of(settled[:, 1])
-    may = (np.minimum(*counts) >= _FEWEST_TIES) & ~problem.is_given(settled[:, 0], settled[:, 1])
+    may = (fewer_ties(problem, settled) >= _FEWEST_TIES) & ~problem.is_given(settled[:, 0], settled[:, 1])
     key = problem.keys[0][settled[:, 0]] + problem.keys[1][settled[:, 1]]
     share = min(_SHARE, _MOST_DONORS / max(int(may.sum()), 1))
     drawn = _drawn(key, 1)
@@ -233,18 +229,18 @@ def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
     # The two entities of a settled pair are one: both graphs draw alike for a tie between two such pairs.
     keys = problem.keys[0].copy(), problem.keys[1].copy()
     keys[0][settled[:, 0]], keys[1][settled[:, 1]] = key, key
-    graphs, sides, is_donor = [], [], []
+    graphs, sides = [], []
     for side, graph in enumerate((problem.source, problem.target)):
         share_of = np.ones(graph.n_entities)
         share_of[donors[:, side]] = np.where(gone[side], 0.0, keep)
         graphs.append(graph.with_facts(np.flatnonzero(_kept(graph.head, graph.tail, keys[side], share_of))))
         sides.append(problem.sides[side].at(_kept(ties[side].entity, ties[side].neighbour, keys[side], share_of)))
-        is_donor.append(np.isin(np.arange(graph.n_entities), donors[:, side]))
     thin = replace(problem, source=graphs[0], target=graphs[1])
     # Labels are as they were, and what facts say is as common as it was.
     thin.__dict__.update(names=problem.names, sides=tuple(sides), ties=tuple(side.ties for side in sides))
     is_there = thin.source.is_in_a_fact[donors[:, 0]], thin.target.is_in_a_fact[donors[:, 1]]
-    return _Thinned(thin, donors, is_there, (is_donor[0], is_donor[1]))
+    is_donor = both(lambda side: np.isin(np.arange(problem.shape[side]), donors[:, side]))
+    return _Thinned(thin, donors, is_there, is_donor)
 
 
 def _keep_shares(problem: Problem, donors: Ids, key: Keys) -> Floats:
@@ -263,15 +259,18 @@ def _partners_lost(problem: Problem, state: RoundState, donors: Ids, keep: Float
     Half, because entities that share nothing look alone whether they are or not: their share is an upper bound, and
     far too high where much is missing. Who has no partner should be said too seldom rather than too often.
     """
-    lost = []
-    for side in (0, 1):
+
+    def lost(side: int) -> Flags:
         other = 1 - side
         first = problem.ties[other].first_fact_of_entity
         left = np.rint((first[donors[:, other] + 1] - first[donors[:, other]]) * keep).astype(np.int64)
         alone = state.model.alone[other][size_class(np.maximum(left, 1))]
         key = problem.keys[side][donors[:, side]] + _fingerprint((problem.source, problem.target)[side])
-        lost.append(_drawn(key, 3) < 0.5 * alone)
-    return lost[0] & ~lost[1], lost[1] & ~lost[0]
+        is_lost: Flags = _drawn(key, 3) < 0.5 * alone
+        return is_lost
+
+    source, target = both(lost)
+    return source & ~target, target & ~source
 
 
 def _fingerprint(graph: TemporalGraph) -> Keys:
@@ -290,15 +289,13 @@ def _kept(entity: NDArray[np.integer], other: NDArray[np.integer], keys: Keys, s
 
 
 def _without_donors(state: RoundState, thin: _Thinned) -> RoundState:
-    """The state as if nobody had ever looked at the donors."""
+    """The state as if the donors had never been searched."""
     c = state.candidates
     kept = ~(thin.is_donor[0][c.row] | thin.is_donor[1][c.column])
     others = RoundState.of_pairs(c.row[kept], c.column[kept], state.log_odds[kept], c.shape, state.model, state.scale)
-    alone, elsewhere = [], []
-    for side in (0, 1):
-        alone.append(np.where(thin.is_donor[side], _EVEN, state.alone[side]))
-        elsewhere.append(np.where(thin.is_donor[side], _EVEN, state.elsewhere[side]))
-    return replace(others, alone=(alone[0], alone[1]), elsewhere=(elsewhere[0], elsewhere[1]))
+    alone = both(lambda side: np.where(thin.is_donor[side], _EVEN, state.alone[side]))
+    elsewhere = both(lambda side: np.where(thin.is_donor[side], _EVEN, state.elsewhere[side]))
+    return replace(others, alone=alone, elsewhere=elsewhere)
 
 
 def _drawn(keys: Keys, salt: int) -> Floats:

@@ -2,15 +2,20 @@
 
 A pair that stands only because one fact of it was found in both graphs says nothing about how often facts are found in
 both. So a tie counts only where both pairs at its ends would be believed without it.
+
+Where neighbours are not known yet, a fact of one entity can be any fact of its partner. Which relation translates into
+which is then learnt as words of two languages are from sentences that translate each other: by expectation–maximisation
+in which each fact of one entity is explained by a fact of the other or by chance (model 1 of Brown, Della Pietra,
+Della Pietra and Mercer, *The mathematics of statistical machine translation*, 1993). A few seeds without any date teach
+enough this way to tell their neighbours apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, widest_gap
@@ -18,19 +23,44 @@ from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs
 from dualmatch.decode.one_to_one import Candidates, on_grid
-from dualmatch.graph.arrays import Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
-from dualmatch.methods.evidence.state import Believed
-
-Floats = NDArray[np.float64]
+from dualmatch.methods.evidence.problem import Problem
+from dualmatch.methods.evidence.propagation import Evidence
+from dualmatch.methods.evidence.state import Believed, RoundState, both
 
 SURE_WITHOUT: Final = 3.0
 """Log-odds that a pair must have without a tie for the tie to be counted."""
 _FEWEST_TIES: Final = 3  # an entity needs these to show how well it is covered
 _LEAST_FOR_COVERAGE: Final = 30
 _HALF_SEEN: Final = 0.05
-_EM_STEPS: Final = 30
+_COVERAGE_STEPS: Final = 30
 _WEIGHT: Final = 4.0  # facts of the overall share that every relation's own share begins with
+_MOST_PROFILED: Final = 5_000  # pairs whose relations are compared; what more pairs have in common says it better
+_PROFILE_STEPS: Final = 8
+_PROFILE_WEIGHT: Final = 5.0  # facts that profiles count for at most, for each relation: what both ends show says more
+
+
+def learnt(
+    problem: Problem, state: RoundState, support: Support | None = None, evidence: Evidence | None = None
+) -> RoundState:
+    """The state with the model that follows from what it believes."""
+    believed, model = state.believed, state.model
+    by_tie = None
+    if support is not None:
+        by_tie = evidence_by_tie(state.candidates, believed, support, state.by_slot, problem.ties)
+    seen = ties_in_both(problem.sides, believed, by_tie)
+    odds = model.odds
+    if "relations" not in problem.without:
+        together = seen.together
+        if problem.has_few_seeds and len(believed.pairs) <= _MOST_PROFILED:
+            together = sp.csr_matrix(together + profile_counts(problem.ties, believed.pairs))
+        odds = RelationOdds.of(together, *problem.ties)
+    model = replace(model, odds=odds, overlap=both(seen.overlap), gaps=seen.gaps(problem.sides))
+    if evidence is not None:
+        weights = coverage_weights(state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage)
+        model = replace(model, coverage=weights)
+    return replace(state, model=model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +92,7 @@ class TiesInBoth:
         return DateGaps.learnt(differ, self.gaps_seen, 0.5 * (sides[0].gap_chance + sides[1].gap_chance))
 
     def overlap(self, side: int) -> Floats:
-        """Share of the facts of each relation that the other graph has, drawn towards that of all."""
+        """Share of the facts of each relation that the other graph has, shrunk towards that of all."""
         found, tried = self.found[side], self.tried[side]
         overall = (found.sum() + 1.0) / (tried.sum() + 4.0)
         shares: Floats = np.clip((found + _WEIGHT * overall) / (tried + _WEIGHT), 0.02, 0.95)
@@ -70,9 +100,7 @@ class TiesInBoth:
 
 
 def ties_in_both(
-    sides: tuple[Side, Side],
-    believed: Believed,
-    evidence_of_tie: tuple[Floats, Floats] | None,
+    sides: tuple[Side, Side], believed: Believed, evidence_of_tie: tuple[Floats, Floats] | None
 ) -> TiesInBoth:
     """Count facts between believed pairs that both graphs have.
 
@@ -81,18 +109,19 @@ def ties_in_both(
     evidence_of_tie: (n_ties of source,), (n_ties of target,)
         What each tie adds to the log-odds of the believed pair at its entity; None: all ties count.
     """
-    source, target = sides[0].ties, sides[1].ties
-    partner = np.full(source.n_entities, -1, dtype=np.int64), np.full(target.n_entities, -1, dtype=np.int64)
-    partner[0][believed.pairs[:, 0]], partner[1][believed.pairs[:, 1]] = believed.pairs[:, 1], believed.pairs[:, 0]
-    odds = np.full(source.n_entities, -np.inf), np.full(target.n_entities, -np.inf)
-    odds[0][believed.pairs[:, 0]], odds[1][believed.pairs[:, 1]] = believed.log_odds, believed.log_odds
+    ties = source, target = sides[0].ties, sides[1].ties
+    partner = both(lambda side: np.full(ties[side].n_entities, -1, dtype=np.int64))
+    odds = both(lambda side: np.full(ties[side].n_entities, -np.inf))
+    for side in (0, 1):
+        partner[side][believed.pairs[:, side]] = believed.pairs[:, 1 - side]
+        odds[side][believed.pairs[:, side]] = believed.log_odds
     entity, neighbour = partner[0][source.entity], partner[0][source.neighbour]
     tie = np.flatnonzero((entity >= 0) & (neighbour >= 0))
     other = target.find(entity[tie], neighbour[tie])
-    both = other >= 0
-    f, j = _fact_pairs(source, target, tie[both], other[both])
+    in_both = other >= 0
+    f, j = fact_pairs(source, target, tie[in_both], other[in_both])[1:]
     level, gap = widest_gap(sides, f, j)
-    all_gaps = source.tie[f], target.tie[j], level, gap
+    tie_of, gap_place = (source.tie[f], target.tie[j]), level.astype(np.int64) * N_GAPS + gap
     f, j = f[gap < 0], j[gap < 0]
     agreeing = np.unique(source.tie[f]), np.unique(target.tie[j])
     # a fact that agrees with several counts once, seen from either side
@@ -103,51 +132,52 @@ def ties_in_both(
     together.sum_duplicates()
     forward, backward = RelationOdds.of(together, source, target).at(source.relation[f], target.relation[j])
     means_same = (forward > 1.0) & (backward > 1.0)
-    found, tried, clean = [], [], []
-    for side, ties, facts in ((0, source, f[means_same]), (1, target, j[means_same])):
-        usable = (partner[side][ties.entity] >= 0) & (partner[side][ties.neighbour] >= 0)
+    facts = f[means_same], j[means_same]
+
+    def is_clean(side: int) -> Flags:
+        own = ties[side]
+        usable: Flags = (partner[side][own.entity] >= 0) & (partner[side][own.neighbour] >= 0)
         if evidence_of_tie is not None:
-            own, back = evidence_of_tie[side], evidence_of_tie[side][ties.mirror]
-            usable &= odds[side][ties.entity] - np.maximum(own, 0.0) > SURE_WITHOUT
-            usable &= odds[side][ties.neighbour] - np.maximum(back, 0.0) > SURE_WITHOUT
-        counted = usable[ties.tie]
-        clean.append(usable)
-        was_found = np.zeros(ties.n_facts, dtype=bool)
-        was_found[facts] = True
-        tried.append(np.bincount(ties.relation, counted, minlength=ties.n_directed).astype(np.float64))
-        found.append(np.bincount(ties.relation, counted & was_found, minlength=ties.n_directed).astype(np.float64))
+            here, back = evidence_of_tie[side], evidence_of_tie[side][own.mirror]
+            usable &= odds[side][own.entity] - np.maximum(here, 0.0) > SURE_WITHOUT
+            usable &= odds[side][own.neighbour] - np.maximum(back, 0.0) > SURE_WITHOUT
+        return usable
+
+    clean = both(is_clean)
+
+    def counts(side: int, of_found: bool) -> Floats:
+        counted = clean[side][ties[side].tie]
+        if of_found:
+            counted = counted & np.isin(np.arange(ties[side].n_facts), facts[side])
+        return np.bincount(ties[side].relation, counted, minlength=ties[side].n_directed).astype(np.float64)
+
     return TiesInBoth(
         together,
-        (found[0], found[1]),
-        (tried[0], tried[1]),
-        float(0.5 * (clean[0][tie[both]].sum() + clean[1][other[both]].sum())),
+        both(lambda side: counts(side, True)),
+        both(lambda side: counts(side, False)),
+        float(0.5 * (clean[0][tie[in_both]].sum() + clean[1][other[in_both]].sum())),
         float(0.5 * (clean[0][agreeing[0]].sum() + clean[1][agreeing[1]].sum())),
-        _gaps_seen(all_gaps, agreeing, (clean[0], clean[1])),
+        _gaps_seen(tie_of, gap_place, agreeing, clean),
     )
 
 
-def _gaps_seen(
-    of: tuple[Ids, Ids, NDArray[np.int8], NDArray[np.int8]],
-    agreeing: tuple[Ids, Ids],
-    clean: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-) -> Floats:
+def _gaps_seen(ties: tuple[Ids, Ids], gap: Ids, agreeing: tuple[Ids, Ids], clean: tuple[Flags, Flags]) -> Floats:
     """How often each gap was seen at each precision, in ties that count and have no fact that agrees."""
-    tie, other, level, gap = of
     seen = np.zeros(len(Precision) * N_GAPS)
-    for number, agree, counts in ((tie, agreeing[0], clean[0]), (other, agreeing[1], clean[1])):
+    for number, agree, counts in zip(ties, agreeing, clean, strict=True):
         apart = counts.copy()
         apart[agree] = False
         at = np.flatnonzero(apart[number])
         weight = 0.5 / np.bincount(number[at], minlength=len(counts))[number[at]]
-        seen += np.bincount(level[at].astype(np.int64) * N_GAPS + gap[at], weight, minlength=len(seen))
+        seen += np.bincount(gap[at], weight, minlength=len(seen))
     return seen.reshape(len(Precision), N_GAPS)
 
 
-def _fact_pairs(source: Ties, target: Ties, tie: Ids, other: Ids) -> tuple[Ids, Ids]:
-    """All pairs of a fact of one tie with a fact of the other."""
+def fact_pairs(source: Ties, target: Ties, tie: Ids, other: Ids) -> tuple[Ids, Ids, Ids]:
+    """All pairs of a fact of one tie with a fact of the other: (place in `tie`, fact, fact of the other)."""
     which, f = expanded(source.first_fact[tie], source.facts_of(tie))
     at, j = expanded(target.first_fact[other[which]], target.facts_of(other[which]))
-    return f[at], j
+    return which[at], f[at], j
 
 
 def evidence_by_tie(
@@ -166,21 +196,22 @@ def evidence_by_tie(
     )
     is_believed = np.zeros(len(candidates), dtype=bool)
     is_believed[place[place >= 0]] = True
-    own = []
-    for view in (0, 1):
+
+    def own_value(view: int) -> Floats:
         candidate, tie = support.slots[view]
         kept = is_believed[candidate]
         value = np.zeros(ties[view].n_ties)
         value[tie[kept]] = np.maximum(by_slot[view][kept], 0.0)
-        own.append(value)
+        return value
+
+    own = both(own_value)
     # the same tie on the other side
-    of_source, of_target = (np.zeros(ties[view].n_ties) for view in (0, 1))
     kept = is_believed[support.candidate]
-    tie_source = support.slots[0][1][support.slot[0][kept]]
-    tie_target = support.slots[1][1][support.slot[1][kept]]
-    np.maximum.at(of_source, tie_source, own[1][tie_target])
-    np.maximum.at(of_target, tie_target, own[0][tie_source])
-    return 0.5 * (own[0] + of_source), 0.5 * (own[1] + of_target)
+    tie_of = both(lambda view: support.slots[view][1][support.slot[view][kept]])
+    seen_there = both(lambda view: np.zeros(ties[view].n_ties))
+    for view in (0, 1):
+        np.maximum.at(seen_there[view], tie_of[view], own[1 - view][tie_of[1 - view]])
+    return both(lambda view: 0.5 * (own[view] + seen_there[view]))
 
 
 def coverage_weights(
@@ -198,7 +229,7 @@ def coverage_weights(
         return before
     likelihood = coverage[at] / before
     weights = before
-    for _ in range(_EM_STEPS):
+    for _ in range(_COVERAGE_STEPS):
         share = weights * likelihood
         share *= (believed / share.sum(axis=1))[:, None]
         counts = share.sum(axis=0) + _HALF_SEEN
@@ -207,19 +238,8 @@ def coverage_weights(
     return rounded
 
 
-_PROFILE_STEPS: Final = 8  # of expectation-maximisation
-_PROFILE_WEIGHT: Final = (
-    5.0  # facts that profiles count for at the most, for each relation: what both ends show says more
-)
-
-
 def profile_counts(ties: tuple[Ties, Ties], pairs: Ids) -> sp.csr_matrix:
-    """How often facts of one relation turn up as facts of another, by the relations of paired entities alone.
-
-    Parameters
-    ----------
-    pairs: (n, 2) int64
-        Pairs that are believed.
+    """How often facts of one relation turn up as facts of another, by the relations of believed pairs, (n, 2), alone.
 
     Returns
     -------
@@ -227,7 +247,7 @@ def profile_counts(ties: tuple[Ties, Ties], pairs: Ids) -> sp.csr_matrix:
         Expected numbers of facts, at most a few for each relation.
     """
     shape = ties[0].n_directed, ties[1].n_directed
-    profiles = [_profiles(ties[side], pairs[:, side]) for side in (0, 1)]
+    profiles = both(lambda side: _profiles(ties[side], pairs[:, side]))
     # every relation of a source with every relation of its partner
     row = np.repeat(np.arange(len(pairs)), np.diff(profiles[0].indptr))
     first, size = profiles[1].indptr[:-1].astype(np.int64), np.diff(profiles[1].indptr).astype(np.int64)

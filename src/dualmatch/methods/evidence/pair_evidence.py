@@ -2,27 +2,71 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import bayes_factors
 from dualmatch.channels.evidence.support import find_support
-from dualmatch.channels.evidence.ties import expanded
 from dualmatch.decode.one_to_one import Candidates, Unmatched
-from dualmatch.graph.arrays import Ids
-from dualmatch.methods.evidence.confidence import Confidence, fewer_ties
+from dualmatch.graph.arrays import Floats, Ids
+from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.learning import fact_pairs
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Priors, Propagation
 from dualmatch.methods.evidence.rounds import LIVE
 from dualmatch.methods.evidence.state import RoundState
 
-Floats = NDArray[np.float64]
+_DECIMALS: Final = 9  # sums of the same numbers in another order must compare equal
+_UNLIKELY: Final = 1e-9
+_LEAST_SHOWN: Final = 0.05  # what adds less is no reason
+_VISIBLE: Final = 0.005  # less would be shown as 0.00
+_WORDS: Final = {
+    "names": "labels compared",
+    "not_found": "facts that the other graph lacks",
+    "prior": "expected of any such pair",
+    "rivals": "other partners, listed or not",
+    "correction": "corrected by the trial",
+}
 
-_DECIMALS = 9  # sums of the same numbers in another order must compare equal
-_UNLIKELY = 1e-9
-_LEAST_TOLD = 0.05  # what adds less is no reason
+
+@dataclass(frozen=True)
+class Balance:
+    """What counts besides shared facts, in log-odds.
+
+    Attributes
+    ----------
+    names:
+        What the labels add, where the run compared them.
+    not_found:
+        What facts take away that the other graph does not have.
+    prior:
+        What was to be expected of any two entities with so many facts.
+    rivals:
+        What other partners of the two entities take away, those that are candidates and those that are none.
+    correction:
+        How the run's trial corrects and limits log-odds.
+    """
+
+    names: float = 0.0
+    not_found: float = 0.0
+    prior: float = 0.0
+    rivals: float = 0.0
+    correction: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.names + self.not_found + self.prior + self.rivals + self.correction
+
+    def in_words(self) -> Iterator[tuple[str, float]]:
+        """Each part that counts, in words, with what it adds."""
+        for part in fields(self):
+            value = float(getattr(self, part.name))
+            if abs(value) >= _VISIBLE:
+                yield _WORDS[part.name], value
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,31 +79,17 @@ class PairEvidence:
         Facts that both graphs have, the weightiest first: the fact's row, plus n_facts where the entity is its tail.
     weight: (n,) float64
         What each adds.
-    names: float
-        What the labels add.
-    not_found: float
-        What the facts take away that the other graph does not have.
-    prior: float
-        What was to be expected of any two entities with so many facts.
-    rivals: float
-        What other partners of the two entities take away, those that are candidates and those that are none.
-    correction: float
-        How the trial corrects log-odds.
     """
 
     source_side: Ids
     target_side: Ids
     weight: Floats
-    names: float = 0.0
-    not_found: float = 0.0
-    prior: float = 0.0
-    rivals: float = 0.0
-    correction: float = 0.0
+    balance: Balance = Balance()
 
     @property
     def log_odds(self) -> float:
-        """All of it together."""
-        return float(self.weight.sum()) + self.names + self.not_found + self.prior + self.rivals + self.correction
+        of = self.balance
+        return float(self.weight.sum()) + of.names + of.not_found + of.prior + of.rivals + of.correction
 
     def first(self, n: int) -> PairEvidence:
         """The same with the n weightiest facts only."""
@@ -73,35 +103,24 @@ def pair_evidence(
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     candidates = Candidates(pairs[order, 0].astype(np.int64), pairs[order, 1].astype(np.int64), problem.shape)
     model, unmatched = state.model, problem.open_partners(state.unmatched)
-    unknown = unmatched.unknown
+    unknown, live = unmatched.unknown, state.log_odds > LIVE
     support = find_support(
-        candidates,
-        state.log_odds > LIVE,
-        problem.sides,
-        model.odds,
-        model.gaps,
-        unknown,
-        state.candidates,
-        state.slots,
+        candidates, live, problem.sides, model.odds, model.gaps, unknown, state.candidates, state.slots
     )
     propagation = Propagation(candidates, support, problem.sides, model)
     certain = propagation.certain(state.log_odds, state.by_slot)
-    parts: list[tuple[Ids, Ids, Ids, Floats]] = []
-    rest = np.zeros(len(candidates))
+    rest, parts = np.zeros(len(candidates)), []
     for view in (0, 1):
         ratio = propagation.ratios(view, certain, unmatched)
         gain, missed = propagation.gains(view, ratio, unknown)
         rest += 0.5 * missed
         parts.append(_best_ties(propagation, view, certain, unmatched, 0.5 * gain))
     candidate, tie_source, tie_target, weight = _summed(
-        np.concatenate([part[0] for part in parts]),
-        np.concatenate([part[1] for part in parts]),
-        np.concatenate([part[2] for part in parts]),
-        np.concatenate([part[3] for part in parts]),
+        *(np.concatenate(columns) for columns in zip(*parts, strict=True))
     )
     total = np.bincount(candidate, weight, minlength=len(candidates)) + rest
-    told = weight >= _LEAST_TOLD
-    candidate, tie_source, tie_target, weight = candidate[told], tie_source[told], tie_target[told], weight[told]
+    shown = weight >= _LEAST_SHOWN
+    candidate, tie_source, tie_target, weight = candidate[shown], tie_source[shown], tie_target[shown], weight[shown]
     rest = total - np.bincount(candidate, weight, minlength=len(candidates))
     f, j = _best_facts(problem, state, tie_source, tie_target)
     side_source, side_target = problem.ties[0].side[f], problem.ties[1].side[j]
@@ -110,34 +129,20 @@ def pair_evidence(
         names = problem.names.evidence(problem.names.compare(candidates), model.names)
     prior = Priors.of(model, problem.classes).at(candidates.row, candidates.column)
     judged = state.log_odds_of(candidates.row, candidates.column, np.log(_UNLIKELY))
-    final = _final_log_odds(problem, confidence, candidates, judged)
+    chance = confidence.of_candidates(problem, candidates, judged).clip(_UNLIKELY, 1.0 - _UNLIKELY)
+    final = np.log(chance) - np.log1p(-chance)
     total += names + prior
     knows_rivals = state.has_slots  # what 0.1.0 kept tells nothing of how its chances came about
-    found: list[PairEvidence] = [PairEvidence(candidate[:0], candidate[:0], weight[:0])] * len(candidates)
     first = np.searchsorted(candidate, np.arange(len(candidates) + 1))
-    for at, place in enumerate(order.tolist()):
+
+    def evidence_at(at: int) -> PairEvidence:
         part = slice(first[at], first[at + 1])
-        found[place] = PairEvidence(
-            side_source[part],
-            side_target[part],
-            weight[part],
-            float(names[at]),
-            float(rest[at]),
-            float(prior[at]),
-            float(judged[at] - total[at]) if knows_rivals else 0.0,
-            float(final[at] - (judged[at] if knows_rivals else total[at])),
-        )
-    return found
+        rivals = float(judged[at] - total[at]) if knows_rivals else 0.0
+        correction = float(final[at] - (judged[at] if knows_rivals else total[at]))
+        balance = Balance(float(names[at]), float(rest[at]), float(prior[at]), rivals, correction)
+        return PairEvidence(side_source[part], side_target[part], weight[part], balance)
 
-
-def _final_log_odds(problem: Problem, confidence: Confidence, candidates: Candidates, log_odds: Floats) -> Floats:
-    """Log-odds of the confidence that each pair was given."""
-    pairs = np.stack([candidates.row, candidates.column], axis=1)
-    chance = confidence.of_pairs(log_odds, fewer_ties(problem, pairs))
-    chance[problem.is_given(candidates.row, candidates.column)] = 1.0
-    chance = chance.clip(_UNLIKELY, 1.0 - _UNLIKELY)
-    final: Floats = np.log(chance) - np.log1p(-chance)
-    return final
+    return [evidence_at(at) for at in np.argsort(order).tolist()]
 
 
 def _best_ties(
@@ -170,10 +175,7 @@ def _summed(candidate: Ids, source: Ids, target: Ids, weight: Floats) -> tuple[I
 
 def _best_facts(problem: Problem, state: RoundState, tie_source: Ids, tie_target: Ids) -> tuple[Ids, Ids]:
     """The two facts of each pair of ties that agree best."""
-    source, target = problem.ties
-    which, f = expanded(source.first_fact[tie_source], source.facts_of(tie_source))
-    at, j = expanded(target.first_fact[tie_target[which]], target.facts_of(tie_target[which]))
-    pair, f = which[at], f[at]
+    pair, f, j = fact_pairs(*problem.ties, tie_source, tie_target)
     forward, backward = bayes_factors(problem.sides, state.model.odds, state.model.gaps, f, j)
     order = np.lexsort((j, f, -(forward * backward), pair))
     best = order[np.unique(pair[order], return_index=True)[1]]

@@ -1,39 +1,38 @@
-"""Search: which pairs are worth a look, by the tokens that two entities share."""
+"""Search: which pairs are worth a look, by the tokens that two entities share; and the state it begins with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.channels.evidence.relations import align_relations
 from dualmatch.channels.evidence.ties import distinct, find_pairs
 from dualmatch.channels.evidence.tokens import Knowledge, Scale, SoftPairs
-from dualmatch.decode.one_to_one import Candidates
+from dualmatch.decode.one_to_one import Candidates, Marginals
 from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, sharpness_of, sparse_sinkhorn
-from dualmatch.graph.arrays import Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids
+from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.state import RoundState
+from dualmatch.methods.evidence.propagation import Priors, matched
+from dualmatch.methods.evidence.state import CERTAIN, Model, RoundState, both
 
-Floats = NDArray[np.float64]
-
-N_CANDIDATES: Final = 5
-"""Candidates that are searched for each entity."""
+_N_CANDIDATES: Final = 5  # of each entity
 _WORTH_A_LOOK: Final = 0.4  # of the best similarity of either entity; less never turned out right
 _LEAST_SOFT: Final = 0.1  # pairs this likely make tokens
 _LEAST_KEPT: Final = 0.01  # pairs this likely stay candidates, found again or not
 _RULED_OUT: Final = -6.0  # rivals of settled pairs with such log-odds leave
 SETTLED: Final = 8.0
 """Log-odds of pairs whose entities are searched no more."""
+_NAME_STEPS: Final = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search found: similarities, what the tokens told, and how many tokens there were."""
+    """What a search found: similarities, their scale, and how many tokens there were."""
 
     similarity: sp.csr_matrix
     scale: Scale
@@ -45,7 +44,6 @@ def search(
     knowledge: Knowledge | None,
     among: tuple[Ids, Ids] | None = None,
     scale: Scale | None = None,
-    n_candidates: int = N_CANDIDATES,
 ) -> Found:
     """The most similar pairs.
 
@@ -58,7 +56,7 @@ def search(
     """
     tokens = problem.builder.build(knowledge, among, None if scale is None else scale.smoothing)
     scored = scored_tokens(tokens, dearest=None if scale is None else scale.dearest)
-    found = find_candidates(scored, problem.shape, n_candidates, engine=problem.engine)
+    found = find_candidates(scored, problem.shape, _N_CANDIDATES, engine=problem.engine)
     return Found(problem.forbidden.left_out_of(found), Scale(tokens.smoothing, scored.dearest), len(tokens.weights))
 
 
@@ -74,11 +72,17 @@ def knowledge_of(problem: Problem, state: RoundState) -> Knowledge:
 
 def open_entities(problem: Problem, state: RoundState) -> tuple[Ids, Ids]:
     """Entities in no settled pair; all targets where those may be taken twice."""
+    closed = _closed(problem, state)
+    return both(lambda side: np.flatnonzero(~closed[side]))
+
+
+def _closed(problem: Problem, state: RoundState) -> tuple[Flags, Flags]:
+    """Which entities are in a settled pair; no target where those may be taken twice."""
     settled = state.believed.above(SETTLED).pairs
-    is_open = np.ones(problem.shape[0], dtype=bool), np.ones(problem.shape[1], dtype=bool)
-    is_open[0][settled[:, 0]] = False
-    is_open[1][settled[:, 1]] = problem.many_to_one
-    return np.flatnonzero(is_open[0]), np.flatnonzero(is_open[1])
+    closed = np.zeros(problem.shape[0], dtype=bool), np.zeros(problem.shape[1], dtype=bool)
+    closed[0][settled[:, 0]] = True
+    closed[1][settled[:, 1]] = not problem.many_to_one
+    return closed
 
 
 def candidates_of(problem: Problem, similarity: sp.csr_matrix, before: RoundState | None = None) -> Candidates:
@@ -108,23 +112,36 @@ def candidates_of(problem: Problem, similarity: sp.csr_matrix, before: RoundStat
     return Candidates(key // problem.shape[1], key % problem.shape[1], problem.shape)
 
 
-def _beside_seeds(problem: Problem, row: Ids, column: Ids) -> NDArray[np.bool_]:
+def _beside_seeds(problem: Problem, row: Ids, column: Ids) -> Flags:
     """Pairs of entities that stand in no seed; where targets may be shared, pairs whose source stands in none."""
-    beside: NDArray[np.bool_] = ~np.isin(row, problem.given[:, 0])
+    beside: Flags = ~np.isin(row, problem.given[:, 0])
     if not problem.many_to_one:
         beside &= ~np.isin(column, problem.given[:, 1])
     return beside
 
 
-def _ruled_out(problem: Problem, before: RoundState, row: Ids, column: Ids) -> NDArray[np.bool_]:
+def _ruled_out(problem: Problem, before: RoundState, row: Ids, column: Ids) -> Flags:
     """Rivals of settled pairs that were unlikely before, or no candidates."""
-    settled = before.believed.above(SETTLED).pairs
-    closed = np.zeros(problem.shape[0], dtype=bool), np.zeros(problem.shape[1], dtype=bool)
-    closed[0][settled[:, 0]] = True
-    closed[1][settled[:, 1]] = not problem.many_to_one
+    closed = _closed(problem, before)
     unlikely = before.log_odds_of(row, column, -np.inf) < _RULED_OUT
-    ruled_out: NDArray[np.bool_] = (closed[0][row] | closed[1][column]) & unlikely
+    ruled_out: Flags = (closed[0][row] | closed[1][column]) & unlikely
     return ruled_out
+
+
+def first_state(problem: Problem) -> RoundState:
+    """The state to begin with: the seeds, or what dates and names say by themselves."""
+    model = Model.first(*problem.ties, None if problem.names is None else problem.names.first_agreement)
+    if len(problem.given):
+        certain = np.full(len(problem.given), CERTAIN)
+        state = RoundState.of_pairs(problem.given[:, 0], problem.given[:, 1], certain, problem.shape, model)
+        return learnt(problem, state)
+    found = search(problem, None)
+    candidates = candidates_of(problem, found.similarity)
+    value = first_values(problem, found.similarity, candidates)
+    value, marginals, model = _by_names(problem, candidates, value, model)
+    state = RoundState.of_pairs(candidates.row, candidates.column, marginals.log_odds, problem.shape, model)
+    state = replace(state, value=value, alone=marginals.alone, elsewhere=marginals.elsewhere, scale=found.scale)
+    return learnt(problem, state)
 
 
 def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candidates) -> Floats:
@@ -132,7 +149,7 @@ def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candid
     if not similarity.nnz:
         return np.zeros(len(candidates))
     sharpness = sharpness_of(similarity)
-    plan = sparse_sinkhorn(sp.csr_array(similarity), sharpness, EVIDENCE_ITERATIONS, True, problem.engine)
+    plan = sparse_sinkhorn(sp.csr_array(similarity), sharpness, EVIDENCE_ITERATIONS, problem.engine)
     listed = plan.entries.tocoo()
     place = find_pairs(
         listed.row.astype(np.int64), listed.col.astype(np.int64), problem.shape[1], candidates.row, candidates.column
@@ -140,3 +157,25 @@ def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candid
     share = np.where(place >= 0, listed.data[place], 0.0).clip(1e-12, 1 - 1e-9)
     values: Floats = np.maximum(np.log(share) - np.log1p(-share) + np.log(min(problem.shape)), 0.0)
     return values
+
+
+def _by_names(problem: Problem, candidates: Candidates, value: Floats, model: Model) -> tuple[Floats, Marginals, Model]:
+    """What dates and names say of the candidates; how often names agree is learnt from what they say themselves.
+
+    Without labels, one step is enough. With labels this is the EM algorithm of Fellegi and Sunter's model, in which
+    no entity stands in two pairs.
+    """
+    nothing = np.zeros(problem.shape[0]), np.zeros(problem.shape[1])
+
+    def marginals_of(value: Floats, model: Model) -> Marginals:
+        return matched(candidates, value, nothing, Priors.of(model, problem.classes), many_to_one=problem.many_to_one)
+
+    if problem.names is None or model.names is None:
+        return value, marginals_of(value, model), model
+    names, agreement = problem.names.compare(candidates), model.names
+    for _ in range(_NAME_STEPS):
+        with_names = value + problem.names.evidence(names, agreement)
+        marginals = marginals_of(with_names, model)
+        agreement = problem.names.learnt(names, marginals.probability, problem.names.first_agreement, least=0.0)
+        model = model.with_alone(marginals.alone, problem.classes)
+    return with_names, marginals, replace(model, names=agreement, first_names=agreement)

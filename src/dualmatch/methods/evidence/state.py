@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds
@@ -17,18 +17,27 @@ from dualmatch.channels.evidence.ties import Ties, find_pairs
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.decode.assignment import assign
 from dualmatch.decode.one_to_one import Candidates, Unmatched, chance_of
-from dualmatch.graph.arrays import Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
-Floats = NDArray[np.float64]
+Each = TypeVar("Each")
+Array = TypeVar("Array", Ids, Floats)
 
 COVERAGES: Final = np.array([0.05, 0.1, 0.2, 0.4, 0.7, 1.0])
 """How well the other graph covers an entity, as a share of what it usually covers; their weights are learnt."""
 SIZE_CLASSES: Final = np.array([0, 1, 2, 3, 5, 9, 17, 33])
 """Largest number of facts of each class of entities but the last: poor ones lack a partner more often."""
+CERTAIN: Final = 30.0
+"""Log-odds of seeds."""
 _FIRST_OVERLAP: Final = 0.3
 _FIRST_DIFFER: Final = 0.01
 _FIRST_ALONE: Final = 0.5
 _LEAST_ALONE: Final = 0.002
+_NO_SLOTS: Final[Slots] = ((np.zeros(0, np.int32), np.zeros(0, np.int32)),) * 2
+
+
+def both(make: Callable[[int], Each]) -> tuple[Each, Each]:
+    """The same for the source (side 0) and the target (side 1)."""
+    return make(0), make(1)
 
 
 def size_class(n_facts: Ids) -> Ids:
@@ -42,7 +51,7 @@ def size_class(n_facts: Ids) -> Ids:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What tells true pairs from chance.
+    """What is learnt about two graphs while they are aligned: what tells true pairs from chance.
 
     Attributes
     ----------
@@ -59,7 +68,7 @@ class Model:
     names: (n_script_pairs, n_degrees) float64 or None
         How often the labels of true pairs agree to each degree (`dualmatch.channels.names`); None without labels.
     first_names:
-        What labels said by themselves, before any fact was looked at; what is learnt later begins there.
+        What labels said by themselves, before any fact was used; later estimates start there.
     """
 
     odds: RelationOdds
@@ -78,19 +87,23 @@ class Model:
 
     @classmethod
     def of_sizes(cls, n_source: int, n_target: int) -> Self:
-        """Before even the graphs were seen: of relations only their numbers, both directions counted, are known."""
+        """Where of the graphs only the numbers of relations are known, both directions counted."""
         chances = np.full(n_source, 1.0 / max(n_source, 1)), np.full(n_target, 1.0 / max(n_target, 1))
         return cls(
             RelationOdds(sp.csr_matrix((n_source, n_target)), chances),
             (np.full(n_source, _FIRST_OVERLAP), np.full(n_target, _FIRST_OVERLAP)),
             DateGaps.unknown(_FIRST_DIFFER),
             COVERAGES / COVERAGES.sum(),
-            (_evenly(), _evenly()),
+            _even_chances(),
         )
 
     def with_even_chances(self) -> Self:
         """The same model, before it was learnt how many entities have no partner."""
-        return replace(self, alone=(_evenly(), _evenly()))
+        return replace(self, alone=_even_chances())
+
+    def with_alone(self, chance: tuple[Floats, Floats], classes: tuple[Ids, Ids]) -> Self:
+        """The same model with the share of each size class that has no partner, by the chance of each entity."""
+        return replace(self, alone=both(lambda side: _share_alone(chance[side], classes[side])))
 
     def tie_overlap(self, ties: Ties, side: int) -> Floats:
         """How likely each tie is to have a fact that the other graph has: (n_ties,)."""
@@ -98,33 +111,21 @@ class Model:
         return -np.expm1(missed)
 
 
-def _evenly() -> Floats:
-    return np.full(len(SIZE_CLASSES) + 1, _FIRST_ALONE)
+def _even_chances() -> tuple[Floats, Floats]:
+    return both(lambda _: np.full(len(SIZE_CLASSES) + 1, _FIRST_ALONE))
 
 
-def share_alone(chance: Floats, classes: Ids, weight: float = 20.0) -> Floats:
-    """Share without a partner of each size class, drawn towards that of all: (len(SIZE_CLASSES) + 1,)."""
+def _share_alone(chance: Floats, classes: Ids, weight: float = 20.0) -> Floats:
+    """Share without a partner of each size class, shrunk towards that of all: (len(SIZE_CLASSES) + 1,)."""
     size = len(SIZE_CLASSES) + 1
     overall = float(chance.mean()) if len(chance) else _FIRST_ALONE
-    share = (np.bincount(classes, chance, minlength=size) + weight * overall) / (
-        np.bincount(classes, minlength=size) + weight
-    )
-    return np.clip(share, _LEAST_ALONE, 1.0 - _LEAST_ALONE)
-
-
-Floats = NDArray[np.float64]
-
-CERTAIN = 30.0
-"""Log-odds of seeds."""
-_NO_SLOTS: Slots = (
-    (np.zeros(0, np.int32), np.zeros(0, np.int32)),
-    (np.zeros(0, np.int32), np.zeros(0, np.int32)),
-)
+    found = np.bincount(classes, chance, minlength=size) + weight * overall
+    return np.clip(found / (np.bincount(classes, minlength=size) + weight), _LEAST_ALONE, 1.0 - _LEAST_ALONE)
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one round did.
+    """The log entry of one round.
 
     Attributes
     ----------
@@ -163,22 +164,20 @@ class Believed:
 
 @dataclass(frozen=True, eq=False)
 class RoundState:
-    """Where the rounds stand.
+    """Everything a round starts from and ends with.
 
     Attributes
     ----------
     log_odds: (n_candidates,) float64
         Of each candidate being right, its rivals taken into account.
     value: (n_candidates,) float64
-        Log-likelihood ratio of what speaks for and against it, rivals apart.
-    alone: two (n_entities,) float64
-        Chance of each entity to have no partner.
-    elsewhere: two (n_entities,) float64
-        Chance that its partner is none of its candidates.
+        Log-likelihood ratio of the evidence for and against it, rivals apart.
+    alone, elsewhere: two (n_entities,) float64 each
+        Chance of each entity to have no partner, and that its partner is none of its candidates.
     slots, by_slot:
-        The ties that added to each candidate, and what (`dualmatch.channels.evidence.support.Support`).
+        The ties that added to each candidate, and how much (`dualmatch.channels.evidence.support.Support`).
     scale:
-        What the tokens of all entities told, at the last search of all.
+        Smoothing and dearest token of the last search of all entities.
     """
 
     candidates: Candidates
@@ -195,24 +194,13 @@ class RoundState:
     def of_pairs(
         cls, row: Ids, column: Ids, log_odds: Floats, shape: tuple[int, int], model: Model, scale: Scale | None = None
     ) -> Self:
-        """A state that knows some pairs, and nothing else: others are as likely to have a partner as to have none."""
+        """A state that knows only some pairs: other entities are as likely to have a partner as to have none."""
         order = np.lexsort((column, row))
-        candidates = Candidates(row[order], column[order], shape)
-        log_odds = log_odds[order]
-        half = []
-        for number, size in ((candidates.row, shape[0]), (candidates.column, shape[1])):
-            half.append(0.5 * np.clip(1.0 - np.bincount(number, chance_of(log_odds), minlength=size), 0.0, 1.0))
-        return cls(
-            candidates,
-            log_odds,
-            log_odds,
-            (half[0], half[1]),
-            (half[0], half[1]),
-            _NO_SLOTS,
-            (np.zeros(0), np.zeros(0)),
-            model,
-            scale,
-        )
+        candidates, log_odds = Candidates(row[order], column[order], shape), log_odds[order]
+        ends, chance = (candidates.row, candidates.column), chance_of(log_odds)
+        half = both(lambda side: 0.5 * np.clip(1.0 - np.bincount(ends[side], chance, shape[side]), 0.0, 1.0))
+        by_slot = np.zeros(0), np.zeros(0)
+        return cls(candidates, log_odds, log_odds, half, half, _NO_SLOTS, by_slot, model, scale)
 
     @property
     def probability(self) -> Floats:
@@ -221,7 +209,6 @@ class RoundState:
 
     @property
     def unmatched(self) -> Unmatched:
-        """How likely it is that an entity's partner is none of its candidates, or that it has none."""
         return Unmatched(self.alone, self.elsewhere)
 
     @property
@@ -250,17 +237,12 @@ class RoundState:
         """Log-odds of some pairs; `absent` for those that are no candidates."""
         return np.append(self.log_odds, absent)[self.find(row, column)]
 
-    def value_of(self, row: Ids, column: Ids, absent: float) -> Floats:
-        """The same for their log-likelihood ratios."""
-        return np.append(self.value, absent)[self.find(row, column)]
-
     def slots_for(self, candidates: Candidates, slots: Slots, n_ties: tuple[int, int]) -> tuple[Floats, Floats]:
         """What the ties of this state added, for the slots of another list of candidates."""
-        carried = []
-        to = find_pairs(
-            candidates.row, candidates.column, candidates.shape[1], self.candidates.row, self.candidates.column
-        )
-        for view in (0, 1):
+        own = self.candidates
+        to = find_pairs(candidates.row, candidates.column, candidates.shape[1], own.row, own.column)
+
+        def carried(view: int) -> Floats:
             key = slots[view][0].astype(np.int64) * n_ties[view] + slots[view][1]
             added = np.zeros(len(key))
             candidate, tie = self.slots[view]
@@ -270,5 +252,52 @@ class RoundState:
                 place = np.searchsorted(key, wanted).clip(max=len(key) - 1)
                 hit = key[place] == wanted
                 added[place[hit]] = self.by_slot[view][kept[hit]]
-            carried.append(added)
-        return carried[0], carried[1]
+            return added
+
+        return both(carried)
+
+    def joined(self, other: RoundState, taken: tuple[Flags, Flags]) -> RoundState:
+        """Candidates of taken entities from this state, all others from the other one.
+
+        How likely entities are to have no partner stays as it is here.
+        """
+        states = (self, other)
+
+        def part_of(number: int) -> Ids:
+            c = states[number].candidates
+            return np.flatnonzero((taken[0][c.row] | taken[1][c.column]) == (number == 0))
+
+        parts = both(part_of)
+
+        def stacked(read: Callable[[RoundState], Array]) -> Array:
+            return np.concatenate([read(state)[part] for state, part in zip(states, parts, strict=True)])
+
+        row, column = stacked(lambda state: state.candidates.row), stacked(lambda state: state.candidates.column)
+        order = np.lexsort((column, row))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        numbers = place[: len(parts[0])], place[len(parts[0]) :]
+
+        def slots_of(view: int) -> tuple[Ints, Ints, Floats]:
+            listed = [state._slots_at(part, to, view) for state, part, to in zip(states, parts, numbers, strict=True)]
+            candidate, tie, added = (np.concatenate([one[at] for one in listed]) for at in range(3))
+            by_candidate = np.lexsort((tie, candidate))
+            return candidate[by_candidate], tie[by_candidate], added[by_candidate]
+
+        source, target = both(slots_of)
+        return replace(
+            self,
+            candidates=Candidates(row[order], column[order], self.candidates.shape),
+            log_odds=stacked(lambda state: state.log_odds)[order],
+            value=stacked(lambda state: state.value)[order],
+            slots=(source[:2], target[:2]),
+            by_slot=(source[2], target[2]),
+        )
+
+    def _slots_at(self, part: Ids, to: Ids, view: int) -> tuple[Ints, Ints, Floats]:
+        """Slots of some candidates, with the candidates' new numbers: (candidate, tie, what it added)."""
+        number = np.full(len(self.candidates), -1, dtype=np.int64)
+        number[part] = to
+        candidate, tie = self.slots[view]
+        kept = np.flatnonzero(number[candidate] >= 0) if len(candidate) else np.zeros(0, np.int64)
+        return number[candidate[kept]].astype(np.int32), tie[kept], self.by_slot[view][kept]
