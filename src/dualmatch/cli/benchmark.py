@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import folder_argument, force_option, given, json_option, model_options, talk_options
-from dualmatch.cli.tables import cost_line, links_table, ranking_table, verdicts_table
-from dualmatch.config import Config
-from dualmatch.methods.resources import prepare_process
-from dualmatch.research.benchmark import Setting, benchmark
+from dualmatch.cli.method_options import config_of, method_options
+from dualmatch.cli.shared_options import PATH, folder_argument, force_option, json_option, talk_options
+
+if TYPE_CHECKING:
+    from dualmatch.research.benchmark import Setting
 
 
 @click.command("benchmark")
@@ -31,13 +30,12 @@ from dualmatch.research.benchmark import Setting, benchmark
 )
 @click.option(
     "--labels",
-    "labels",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Labels of the source's entities, and, given again, of the target's; names are not compared without them.",
 )
-@model_options(Config)
+@method_options()
 @json_option
 @force_option
 @talk_options
@@ -60,18 +58,21 @@ def benchmark_command(
       dualmatch benchmark data/dicews --setting supervised --seed-pairs 200 --json -
       dualmatch benchmark data/dbp15k-ja_en --labels labels_1.tsv --labels labels_2.tsv
     """
-    config = Config.checked(**given(options))
+    from dualmatch.methods.resources import prepare_process
+    from dualmatch.research.benchmark import benchmark
+
+    config = config_of(options)
     prepare_process(config)
-    json_output = JsonOutput.asked_for(json_path, force)
+    json_output = console.JsonOutput.checked(json_path, force)
     group_files, label_files = _group_files(groups), _label_files(labels)
     with console.progress_shown(quiet) as progress:
         report = benchmark(folder, config, setting, seed_pairs, group_files, label_files, progress).report
     json_output.write(report)
     if not quiet and not json_output.to_stdout:
-        console.out.print(ranking_table(report["protocols"]))
-        console.out.print(links_table(report["abstention"], report["calibration"]["ece"]))
-        console.out.print(verdicts_table(report["verdicts"]))
-        console.say(cost_line(report))
+        console.out.print(console.ranking_table(report["protocols"]))
+        console.out.print(console.links_table(report["abstention"], report["calibration"]["ece"]))
+        console.out.print(console.verdicts_table(report["verdicts"]))
+        console.say(console.cost_line(report))
 
 
 def _label_files(labels: tuple[Path, ...]) -> tuple[Path, Path] | None:

@@ -1,81 +1,176 @@
-"""What the command line shows: tables on standard output, progress and warnings on standard error."""
+"""What the command line shows: tables and JSON on standard output, progress and warnings on standard error."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.markup import escape
+from rich.table import Table
 
+from dualmatch.errors import InputError
+from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, write_text
 from dualmatch.progress import Progress as ProgressCallback
 
 # No emoji: rich would print "triples_1:100: …" with a picture in the place of the line number.
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)
 
-STAGE_WORDS = {
+_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+_STAGES = {
     "read": "reading the graphs",
     "temporal": "encoding times",
     "relational": "training the relational encoder",
     "evidence": "weighing shared evidence",
     "decode": "matching",
 }
-
-
-_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+_PROTOCOLS = {"paper": "among tested partners", "open": "among all targets", "open_reverse": "among all sources"}
 
 
 def set_up_logging(verbosity: int) -> None:
     """Warnings by default, everything with -v."""
-    level = _LEVELS[min(verbosity, 2)]
-    logging.basicConfig(level=level, format="%(message)s", handlers=[LineHandler()], force=True)
+    logging.basicConfig(level=_LEVELS[min(verbosity, 2)], format="%(message)s", handlers=[LineHandler()], force=True)
 
 
-def tell_more(verbosity: int) -> None:
-    """Tell at least this much from here on."""
+def be_verbose(verbosity: int) -> None:
+    """Print at least this much from here on."""
     root = logging.getLogger()
     root.setLevel(min(root.level, _LEVELS[min(verbosity, 2)]))
 
 
 def silence() -> None:
-    """Only errors from here on."""
+    """Print only errors from here on."""
     logging.getLogger().setLevel(logging.ERROR)
 
 
 class LineHandler(logging.Handler):
-    """One line a record on standard error, above the progress bar where there is one, never wrapped."""
+    """Prints one line a record on standard error, above the progress bar where there is one, never wrapped."""
 
     def emit(self, record: logging.LogRecord) -> None:
         err.print(f"{record.levelname.lower()}: {self.format(record)}", markup=False, soft_wrap=True)
 
 
 def say(text: str) -> None:
-    """One line on standard output: as it is, never wrapped."""
+    """Print a line on standard output: as it is, never wrapped."""
     out.print(text, markup=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """One line on standard error: what was understood, unless the user wants silence."""
+    """Print a line on standard error, unless the user wants silence."""
     if logging.getLogger().level < logging.ERROR:
         err.print(f"note: {text}", markup=False, soft_wrap=True)
 
 
 @contextmanager
 def progress_shown(quiet: bool) -> Iterator[ProgressCallback | None]:
-    """A progress bar on standard error while it is a terminal; nothing otherwise."""
+    """Show a progress bar on standard error while it is a terminal; nothing otherwise."""
     if quiet or not err.is_terminal:
         yield None
         return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bars:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def show(stage: str, done: int, total: int, note: str) -> None:
-            words = STAGE_WORDS.get(stage, stage) + (f" ({note})" if note else "")
+            words = _STAGES.get(stage, stage) + (f" ({note})" if note else "")
             if stage not in tasks:
                 tasks[stage] = bars.add_task(words, total=None)
-            bars.update(tasks[stage], completed=done, total=total or None, description=words)  # type: ignore[arg-type]
+            bars.update(tasks[stage], completed=done, total=total or None, description=words)
 
         yield show
+
+
+@dataclass(frozen=True)
+class JsonOutput:
+    """Where ``--json`` goes: to standard output, a file, or nowhere."""
+
+    to_stdout: bool
+    file: Path | None
+
+    @classmethod
+    def checked(cls, path: str | None, force: bool, taken: Iterable[Path | None] = ()) -> Self:
+        """Read the option; a file that must not be written is refused before any work is done.
+
+        Parameters
+        ----------
+        taken:
+            What else the run reads and writes; where standard output is among it, JSON cannot go there.
+        """
+        taken = tuple(taken)
+        if path == "-" and STANDARD_OUTPUT in taken:
+            raise InputError("standard output is asked for twice, by -o - and by --json -; give one of them a file")
+        file = Path(path) if path not in (None, "-") else None
+        check_outputs([file], taken, force)
+        return cls(path == "-", file)
+
+    def write(self, report: Mapping[str, Any]) -> None:
+        text = json.dumps(report, indent=1, allow_nan=False) + "\n"
+        if self.to_stdout:
+            print(text, end="", flush=True)
+        elif self.file is not None:
+            write_text(self.file, text)
+
+
+def ranking_table(protocols: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
+    """H@1, H@10 and MRR by protocol and group."""
+    table = Table(title="How often the right partner comes first")
+    table.add_column("protocol")
+    table.add_column("pairs of")
+    for heading in ("first (H@1)", "in the first ten (H@10)", "MRR", "pairs"):
+        table.add_column(heading, justify="right")
+    for protocol, groups in protocols.items():
+        for name, ranking in groups.items():
+            figures = f"{ranking['h1']:.1f} %", f"{ranking['h10']:.1f} %", f"{ranking['mrr']:.3f}"
+            words = f"{protocol}: {_PROTOCOLS[protocol]}"
+            table.add_row(words, escape(name), *figures, f"{ranking['pairs']:,}")
+    return table
+
+
+def links_table(abstention: Mapping[str, Any], ece: float | None) -> Table:
+    """Precision, recall and calibration of the links."""
+    rows = {
+        "links given": f"{abstention['emitted']:,}",
+        "of these right (precision)": percent(abstention["precision"]),
+        "of all true pairs found (recall)": percent(abstention["recall"]),
+        "F1": "–" if abstention["f1"] is None else f"{abstention['f1']:.3f}",
+    }
+    if abstention.get("no_match_recall") is not None:
+        rows["of the entities without a partner left alone"] = percent(abstention["no_match_recall"])
+    rows["confidence is off by, on average (ECE)"] = "–" if ece is None else f"{ece:.3f}"
+    return figures_table("What the links are worth", rows)
+
+
+def verdicts_table(verdicts: Mapping[str, Any]) -> Table:
+    """How many sources are linked, undecided and without a match."""
+    rows = {name.replace("_", " "): f"{verdicts[name]:,}" for name in ("linked", "undecided", "no_match")}
+    rows["of “no match” right"] = percent(verdicts["no_match_precision"])
+    rows["of the entities without a partner said to have none"] = percent(verdicts["no_match_recall"])
+    return figures_table("What is said of the source entities", rows)
+
+
+def figures_table(title: str, rows: Mapping[str, str]) -> Table:
+    """A figure a row, after the words for it."""
+    table = Table(title=title, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for words, figure in rows.items():
+        table.add_row(words, figure)
+    return table
+
+
+def cost_line(report: Mapping[str, Any]) -> str:
+    """Seconds, machine units and memory of a run."""
+    seconds, unit = report["seconds"]["total"], report["unit_seconds"]
+    return f"{seconds:.1f} s = {seconds / unit:.1f} machine units (unit {unit:.2f} s), peak {report['peak_mb']:,.0f} MB"
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import click
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-from rich.table import Table
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import talk_options
+from dualmatch.cli.shared_options import talk_options
 from dualmatch.errors import InputError
-from dualmatch.research.datasets import (
-    COMMIT,
-    DATASETS,
-    TERMS,
-    FileProgress,
-    cache_folder,
-    dataset_called,
-    fetch,
-    origin,
-)
+
+if TYPE_CHECKING:
+    from dualmatch.research.datasets import FileProgress
 
 
 @click.group("datasets")
@@ -50,6 +42,10 @@ def list_command(quiet: bool) -> None:
     """
     if quiet:
         return
+    from rich.table import Table
+
+    from dualmatch.research.datasets import COMMIT, DATASETS, TERMS, cache_folder, origin
+
     table = Table(title="Datasets")
     for heading in ("name", "what", "files", "size", "hashes known", "here"):
         table.add_column(heading, overflow="fold")
@@ -71,13 +67,15 @@ def list_command(quiet: bool) -> None:
 def fetch_command(name: str, offline: bool, quiet: bool) -> None:
     """Fetch dataset NAME into the cache folder and print where it lies.
 
-    Files that are here are kept; a file that broke off goes on where it stopped; one whose hash is wrong is refused.
+    Files that are here are kept; a download that broke off is resumed; a file whose hash is wrong is refused.
 
     \b
     Examples:
       dualmatch datasets fetch YAGO-WIKI20K
       dualmatch datasets fetch dicews --offline
     """
+    from dualmatch.research.datasets import dataset_called, fetch
+
     dataset = dataset_called(name)
     with _download_shown(quiet) as progress:
         path = fetch(dataset, offline, progress)
@@ -95,6 +93,8 @@ def path_command(name: str, quiet: bool) -> None:
     Examples:
       dualmatch datasets path YAGO-WIKI20K
     """
+    from dualmatch.research.datasets import dataset_called
+
     dataset = dataset_called(name)
     if not dataset.is_fetched:
         raise InputError(f"{dataset.name} is not here; fetch it: dualmatch datasets fetch {dataset.name}")
@@ -104,18 +104,20 @@ def path_command(name: str, quiet: bool) -> None:
 
 @contextmanager
 def _download_shown(quiet: bool) -> Iterator[FileProgress | None]:
-    """A bar for each file on standard error while it is a terminal; else a line when a file is there."""
+    """Show a bar for each file on standard error while it is a terminal; else a line when a file is there."""
     if quiet:
         yield None
         return
     if not console.err.is_terminal:
 
-        def tell(name: str, received: int, total: int) -> None:
+        def report(name: str, received: int, total: int) -> None:
             if received == total:
                 console.note(f"{name}: {received:,} bytes")
 
-        yield tell
+        yield report
         return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
     with Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console.err) as bars:
         tasks = {}
 

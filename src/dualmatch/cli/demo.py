@@ -1,15 +1,13 @@
-"""`dualmatch demo`: the whole way on a simulated pair, for a first look."""
+"""`dualmatch demo`: all steps on a simulated pair, for a first look."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import out_option, talk_options
-from dualmatch.cli.tables import cost_line, links_table, ranking_table
-from dualmatch.research.demo import run_demo
+from dualmatch.cli.shared_options import out_option, talk_options
 
 
 @click.command("demo")
@@ -26,6 +24,8 @@ def demo_command(output: Path, quiet: bool) -> None:
       dualmatch demo
       dualmatch demo -o look-here
     """
+    from dualmatch.research.demo import run_demo
+
     with console.progress_shown(quiet) as progress:
         result = run_demo(output, progress)
     if quiet:
@@ -34,10 +34,10 @@ def demo_command(output: Path, quiet: bool) -> None:
     console.say(f"The two graphs (in {result.world})")
     for graph in (result.alignment.source, result.alignment.target):
         console.say(f"  {graph!r}")
-    console.out.print(ranking_table(report["protocols"]))
-    console.out.print(links_table(report["abstention"], report["calibration"]["ece"]))
+    console.out.print(console.ranking_table(report["protocols"]))
+    console.out.print(console.links_table(report["abstention"], report["calibration"]["ece"]))
     console.say(f"Links: {result.links} (source, target, confidence); the first of them:")
     for source, target, confidence in result.alignment.links()[:5]:
         console.say(f"  {source}\t{target}\t{confidence:.3f}")
     console.say(f"Report: {result.summary}; figures as JSON: {result.metrics}")
-    console.say(f"It took {cost_line(report)}.")
+    console.say(f"It took {console.cost_line(report)}.")

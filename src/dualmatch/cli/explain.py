@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.json_output import JsonOutput
-from dualmatch.cli.options import force_option, json_option, talk_options
-from dualmatch.explain.explain import explain_entity
-from dualmatch.runs.companion import read_explanation_basis
-from dualmatch.runs.finished import links_of
+from dualmatch.cli.shared_options import (
+    alignment_argument,
+    force_option,
+    input_folder_option,
+    json_option,
+    talk_options,
+)
 
 
 @click.command("explain")
-@click.argument("alignment", type=click.Path(path_type=Path))
+@alignment_argument
 @click.argument("entity")
 @click.option("--target", is_flag=True, help="ENTITY is one of the target graph, not of the source graph.")
 @click.option(
@@ -26,13 +28,9 @@ from dualmatch.runs.finished import links_of
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="How many facts to tell of in each list, the weightiest first.",
+    help="How many facts to print in each list, the weightiest first.",
 )
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    help="Where the input files lie now.  [default: where they were when the links were made]",
-)
+@input_folder_option
 @json_option
 @force_option
 @talk_options
@@ -47,7 +45,7 @@ def explain_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Say in words why ENTITY, a name or id, was given its partner in an ALIGNMENT, or none.
+    """Explain why ENTITY, a name or id, was given its partner in an ALIGNMENT, or none.
 
     ALIGNMENT is a file of links or the folder of a run. The facts that both sides share come with weights that add up
     to the similarity of the two. It needs the file ALIGNMENT.why.npz, which dualmatch align writes beside the links,
@@ -59,7 +57,11 @@ def explain_command(
       dualmatch explain links.tsv Q7259 --target --top 3
       dualmatch explain links.tsv "Ada Lovelace" --versus Q46633 --json -
     """
-    json_output = JsonOutput.asked_for(json_path, force)
+    from dualmatch.explain.explain import explain_entity
+    from dualmatch.runs.companion import read_explanation_basis
+    from dualmatch.runs.finished import links_of
+
+    json_output = console.JsonOutput.checked(json_path, force)
     why = explain_entity(read_explanation_basis(links_of(alignment), folder), entity, target=target, versus=versus)
     json_output.write(why.as_dict(top))
     if not quiet and not json_output.to_stdout:

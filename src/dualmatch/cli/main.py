@@ -1,4 +1,7 @@
-"""The `dualmatch` command: verbs, and one place where errors turn into words and exit codes."""
+"""The `dualmatch` command: its verbs, and one place where errors turn into words and exit codes.
+
+A verb is imported when it is called: `--version`, `--help` and wrong options need none of the heavy libraries.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import Any, Final, NoReturn
 
-import click
+import rich_click as click
 
-from dualmatch.cli import console
-from dualmatch.cli.align import align_command
-from dualmatch.cli.benchmark import benchmark_command
-from dualmatch.cli.datasets import datasets_command
-from dualmatch.cli.demo import demo_command
-from dualmatch.cli.evaluate import evaluate_command
-from dualmatch.cli.experiment import experiment_command
-from dualmatch.cli.explain import explain_command
-from dualmatch.cli.inspect import inspect_command
-from dualmatch.cli.merge import merge_command
-from dualmatch.cli.options import ARGUMENTS
-from dualmatch.cli.report import report_command
-from dualmatch.cli.review import review_command
-from dualmatch.cli.simulate import simulate_command
-from dualmatch.cli.split import split_command
-from dualmatch.cli.update import update_command
+from dualmatch.cli.shared_options import ARGUMENTS
 from dualmatch.errors import DualMatchError
 from dualmatch.version import __version__
 
@@ -33,26 +22,58 @@ EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_NO_READER = 141  # 128 + SIGPIPE, as a shell has it for other tools
 
+VERBS: Final = {
+    "Your data": {
+        "align": "Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.",
+        "inspect": "Show what was understood of one graph, or of the two that are to be aligned.",
+        "explain": "Explain why ENTITY, a name or id, was given its partner in an ALIGNMENT, or none.",
+        "report": "Show an ALIGNMENT on one page that needs nothing but a browser.",
+        "review": "Decide the doubtful pairs of an ALIGNMENT on a local web page.",
+        "merge": "Write both graphs as one: linked entities share an id.",
+        "evaluate": "Measure how right the links of an ALIGNMENT are.",
+        "update": "Align again after new facts have arrived, from a finished RUN.",
+        "demo": "Align a simulated pair of graphs and show how right the links are.",
+    },
+    "Research": {
+        "benchmark": "Measure a method on a benchmark FOLDER with sup_pairs and ref_pairs.",
+        "experiment": "Redo a table or figure of the paper and set our figures beside the published ones.",
+        "datasets": "List, fetch and find the public datasets of the field.",
+        "split": "Make a benchmark with known truth from one temporal graph.",
+        "simulate": "Make two graphs that are two observers' views of one history, with the true pairs known.",
+    },
+}
+"""Every verb by its panel, with the line that `dualmatch --help` shows."""
+
+
+def load_verb(name: str) -> click.Command:
+    """The command of a verb, from the module of its name."""
+    command: click.Command = getattr(import_module(f"dualmatch.cli.{name}"), f"{name}_command")
+    return command
+
 
 class _NoReaderError(Exception):
-    """Whoever read standard output has gone; no OSError, of which click would make an exit code of its own."""
+    """Nobody reads standard output any more; no OSError, which click would turn into an exit code of its own."""
 
 
-class _Verbs(click.Group):
-    def make_context(self, info_name: str | None, args: list[str], *others: Any, **options: Any) -> click.Context:
+class _Verbs(click.RichGroup):
+    def make_context(self, info_name: str | None, args: list[str], *others: Any, **options: Any) -> Any:
         words = tuple(args)  # parsing takes them out of the list
-        with _broken_pipe_told():
+        with _broken_pipe_caught():
             context = super().make_context(info_name, args, *others, **options)
         context.meta[ARGUMENTS] = words
         return context
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if command is None else load_verb(str(command.name)), rest
+
     def invoke(self, ctx: click.Context) -> Any:
-        with _broken_pipe_told():
+        with _broken_pipe_caught():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _broken_pipe_told() -> Iterator[None]:
+def _broken_pipe_caught() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
@@ -63,9 +84,22 @@ def _broken_pipe_told() -> Iterator[None]:
         raise
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Verbs,
+    panels=[click.RichCommandPanel(name, commands=[*verbs]) for name, verbs in VERBS.items()],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.rich_config(
+    {
+        "theme": "default-slim",
+        "max_width": 110,
+        "text_markup": "ansi",
+        "text_paragraph_linebreaks": "\n\n",
+        "commands_before_options": True,
+    }
+)
 @click.version_option(__version__, prog_name="dualmatch")
-@click.option("-v", "--verbose", count=True, help="Tell more on standard error; twice: everything.")
+@click.option("-v", "--verbose", count=True, help="Print more on standard error; twice: everything.")
 def cli(verbose: int) -> None:
     """Find which entities of two temporal knowledge graphs are the same real-world thing.
 
@@ -83,50 +117,42 @@ def cli(verbose: int) -> None:
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
       dualmatch experiment overall --data FOLDER         the paper's tables, ours beside them
 
-    Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130 interrupted; 141 whoever
-    read standard output has gone.
+    Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (the message says what); 130 interrupted;
+    141 nobody reads standard output any more.
     """
+    from dualmatch.cli import console
+
     console.set_up_logging(verbose)
 
 
-for command in (
-    inspect_command,
-    align_command,
-    evaluate_command,
-    explain_command,
-    report_command,
-    update_command,
-    review_command,
-    merge_command,
-    benchmark_command,
-    experiment_command,
-    datasets_command,
-    simulate_command,
-    split_command,
-    demo_command,
-):
-    cli.add_command(command)
+for verbs in VERBS.values():
+    for verb, words in verbs.items():
+        cli.add_command(click.RichCommand(name=verb, help=words))  # stands in for the verb until it is called
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a user's mistake ends in words and exit code 2, never in a traceback."""
     try:
-        cli.main(args=arguments, prog_name="dualmatch", standalone_mode=False)
+        # click's own: rich-click's would print the help of an empty call as a result
+        click.Command.main(cli, args=arguments, prog_name="dualmatch", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USER_ERROR)
-    except DualMatchError as error:
-        console.err.print(f"dualmatch: {error}", markup=False, soft_wrap=True)
-        sys.exit(EXIT_USER_ERROR)
     except (_NoReaderError, BrokenPipeError):
         _end_without_reader()
-    except OSError as error:
-        console.err.print(f"dualmatch: {error}", markup=False, soft_wrap=True)
+    except (DualMatchError, OSError) as error:
+        _print_error(str(error))
         sys.exit(EXIT_USER_ERROR)
     except (KeyboardInterrupt, click.Abort):
-        console.err.print("dualmatch: interrupted; nothing half-written is left")
+        _print_error("interrupted; nothing half-written is left")
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _print_error(text: str) -> None:
+    from dualmatch.cli import console
+
+    console.err.print(f"dualmatch: {text}", markup=False, soft_wrap=True)
 
 
 def _end_without_reader() -> NoReturn:

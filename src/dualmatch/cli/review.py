@@ -6,47 +6,44 @@ import logging
 import webbrowser
 from pathlib import Path
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import talk_options
-from dualmatch.review.serve import LOOPBACK, Place, Serving, open_session
-from dualmatch.runs.finished import links_of
+from dualmatch.cli.shared_options import PATH, alignment_argument, input_folder_option, talk_options
 
 logger = logging.getLogger(__name__)
-_PATH = click.Path(path_type=Path)
 
 
 @click.command("review")
-@click.argument("alignment", type=_PATH)
-@click.option("--decisions", type=_PATH, help="The file decisions go to.  [default: ALIGNMENT.decisions.db]")
+@alignment_argument
+@click.option("--decisions", type=PATH, help="The file decisions go to.  [default: ALIGNMENT.decisions.db]")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve on.  [default: a free one]")
 @click.option(
     "--host",
-    default=LOOPBACK,
+    default="127.0.0.1",
     show_default=True,
-    help="The address to serve on; others than this machine's own are warned of.",
+    help="The address to serve on; you are warned of any that other machines can reach.",
 )
 @click.option("--no-open", is_flag=True, help="Print the address, but open no browser.")
-@click.option(
-    "--folder",
-    type=_PATH,
-    help="Where the input files lie now.  [default: where they were when the links were made]",
-)
+@input_folder_option
 @talk_options
 def review_command(
     alignment: Path, decisions: Path | None, port: int, host: str, no_open: bool, folder: Path | None, quiet: bool
 ) -> None:
-    """Decide the doubtful pairs of an ALIGNMENT, a file of links or the folder of a run, on a local web page.
+    """Decide the doubtful pairs of an ALIGNMENT on a local web page.
 
-    Every decision is kept at once in ALIGNMENT.decisions.db; dualmatch align takes it with --seeds and --forbid. The
-    page needs the extra [review], and OUT.why.npz beside the links. End it with Ctrl-C.
+    ALIGNMENT is a file of links or the folder of a run. Every decision is kept at once in ALIGNMENT.decisions.db;
+    dualmatch align takes it with --seeds and --forbid. The page needs the extra [review], and OUT.why.npz beside the
+    links. End it with Ctrl-C.
 
     \b
     Examples:
       dualmatch review links.tsv
       dualmatch review links.tsv --decisions mine.db --port 8080 --no-open
     """
+    from dualmatch.review.serve import Place, Serving, open_session
+    from dualmatch.runs.finished import links_of
+
     place = Place(host, port)
     if not place.is_loopback:
         logger.warning(

@@ -5,25 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import force_option, given, model_options, out_option, talk_options
+from dualmatch.cli.shared_options import Command, declared, force_option, given, out_option, talk_options
 from dualmatch.simulate import DEMO, World, scale_world, simulate, write_folder
 
-PRESETS = ("plain", "demo", "scale")
+
+def _world_options(command: Command) -> Command:
+    """An option for each field of `World`, with its description and default; unset ones arrive as None."""
+    options = []
+    for name, field in World.model_fields.items():
+        words = f"{str(field.description)[:1].upper()}{str(field.description)[1:]}.  [default: {field.default}]"
+        kind = int if field.annotation is int else float
+        options.append(click.option(f"--{name.replace('_', '-')}", name, type=kind, default=None, help=words))
+    return declared(options, command)
 
 
 @click.command("simulate")
 @out_option("Folder to write.")
 @click.option(
     "--preset",
-    type=click.Choice(PRESETS),
+    type=click.Choice(["plain", "demo", "scale"]),
     default="plain",
     show_default=True,
     help="Start from the plain defaults below, the demo's world, or the fixed world for measuring growth.",
 )
-@model_options(World)
+@_world_options
 @force_option
 @talk_options
 def simulate_command(output: Path, preset: str, force: bool, quiet: bool, **options: Any) -> None:

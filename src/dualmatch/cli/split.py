@@ -5,25 +5,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import click
+import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.options import force_option, out_option, talk_options
 from dualmatch.cli.reader_options import Asked, reading_options
-from dualmatch.cli.tables import percent
+from dualmatch.cli.shared_options import PATH, force_option, out_option, talk_options
 from dualmatch.files.atomic import check_outputs
-from dualmatch.readers.read import read
-from dualmatch.research.split import split_graph, write_split
-
-_SHARE = click.FloatRange(0, 1)
 
 
 @click.command("split")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="GRAPH…")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="GRAPH…")
 @out_option("Folder to write.")
 @click.option(
     "--overlap",
-    type=_SHARE,
+    type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
     help="Share of a side's facts that the other side has too; repeated facts count once.",
@@ -67,25 +62,29 @@ def split_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Make a benchmark with known truth from one temporal graph: two sides that have part of its facts in common.
+    """Make a benchmark with known truth from one temporal graph.
 
-    This is how DICEWS was made of ICEWS05-15, with an overlap of 0.5. GRAPH is one file, or several of one graph, in
-    any format that dualmatch align reads. The folder holds both graphs and their true pairs, for dualmatch benchmark.
+    Its two sides have part of the facts in common. This is how DICEWS was made of ICEWS05-15, with an overlap of 0.5.
+    GRAPH is one file, or several of one graph, in any format that dualmatch align reads. The folder holds both graphs
+    and their true pairs, for dualmatch benchmark.
 
     \b
     Examples:
       dualmatch split people.csv -o people-split
       dualmatch split events.nt.gz -o hard --overlap 0.3 --without-partner 0.1 --random-seed 7
     """
+    from dualmatch.readers.read import read
+    from dualmatch.research.split import split_graph, write_split
+
     check_outputs([asked.rejected], paths, force)
     reading = read(paths, asked.options[0])
-    asked.tell(reading.notes, reading.rejections)
+    asked.report(reading.notes, reading.rejections)
     pair = split_graph(reading.graph, overlap, without_partner, seeds, random_seed, keep_names)
     write_split(pair, Path(os.path.abspath(output)), force)
     if quiet:
         return
     for graph in (pair.source, pair.target):
         console.say(repr(graph))
-    alone = " and ".join(percent(share) for share in pair.without_partner)
-    console.say(f"{percent(pair.overlap)} of the facts in common; {alone} of the entities have no partner")
+    alone = " and ".join(console.percent(share) for share in pair.without_partner)
+    console.say(f"{console.percent(pair.overlap)} of the facts in common; {alone} of the entities have no partner")
     console.say(f"{len(pair.gold):,} true pairs, {pair.n_seeds:,} of them seeds; written to {output}")

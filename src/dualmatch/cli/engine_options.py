@@ -6,29 +6,30 @@ import functools
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-import click
+import rich_click as click
 
-from dualmatch.cli.options import Command
-from dualmatch.config import EXPLAINED, Config
-from dualmatch.engine import Engine, InProcess
+from dualmatch.cli.shared_options import PATH, Command, declared
 from dualmatch.errors import InputError
 
-_OPTIONS = (
+if TYPE_CHECKING:
+    from dualmatch.engine import Engine
+
+_OPTIONS: Final = (
     click.option(
         "--engine",
         type=click.Choice(["process", "dask"]),
         default="process",
         show_default=True,
-        help="Where blocks of rows are computed (methods evidence and fused): in this process, or on a Dask cluster "
-        "(needs the extra [dask]). The result is the same.",
+        help="Where blocks of rows are computed (method evidence): in this process, or on a Dask cluster (needs the "
+        "extra [dask]). The result is the same.",
     ),
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="With --engine dask: a cluster that is there already, such as tls://host:8786.  [default: one of this "
-        "machine, on the loopback device alone]",
+        help="With --engine dask: a running cluster, such as tls://host:8786.  [default: one on this machine, on the "
+        "loopback device alone]",
     ),
     click.option(
         "--workers", type=click.IntRange(1), help="With --engine dask: processes of its own cluster.  [default: cores]"
@@ -41,8 +42,8 @@ _OPTIONS = (
     ),
     click.option(
         "--exchange",
-        type=click.Path(path_type=Path),
-        help="With --engine dask: a folder that all workers see, for what they compute on.  [default: a temporary one; "
+        type=PATH,
+        help="With --engine dask: a folder that all workers see, for their operands.  [default: a temporary one; "
         "workers that do not see it get everything over the network]",
     ),
 )
@@ -70,20 +71,26 @@ class EngineOptions:
         if self.exchange is not None and not self.exchange.is_dir():
             raise InputError(f"--exchange {self.exchange}: no such folder; make it first")
 
-    def opened(self, config: Config) -> AbstractContextManager[Engine | None]:
-        """The engine for a run; None where the method has no use for one and none was asked for."""
-        if self.threads is not None and config.method not in EXPLAINED:
+    def check(self, method: str) -> None:
+        """Refuse what the method does not read."""
+        if method == "evidence":
+            return
+        if self.threads is not None:
             raise InputError(
-                f"--threads is for methods evidence and fused; {config.method} takes as many as OMP_NUM_THREADS says, "
-                "all cores where it says nothing"
+                f"--threads is for method evidence; {method} takes as many as OMP_NUM_THREADS says, all cores where "
+                "it says nothing"
             )
+        if self.kind == "dask":
+            raise InputError(f"--engine dask is for method evidence; {method} computes in one process")
+
+    def opened(self, method: str) -> AbstractContextManager[Engine | None]:
+        """The engine for a run; None where the method has no use for one."""
+        from dualmatch.engine import InProcess
+
+        if method != "evidence":
+            return nullcontext()
         if self.kind == "process":
-            engine = InProcess() if self.threads is None else InProcess(self.threads)
-            return nullcontext(engine if config.method in EXPLAINED else None)
-        if config.method not in EXPLAINED:
-            raise InputError(
-                f"--engine dask is for methods evidence and fused; {config.method} computes in one process"
-            )
+            return nullcontext(InProcess() if self.threads is None else InProcess(self.threads))
         from dualmatch.engine.cluster import Cluster
 
         return Cluster(self.scheduler, self.workers, exchange=self.exchange)
@@ -103,6 +110,4 @@ def engine_options(command: Command) -> Command:
     ) -> Any:
         return command(engine=EngineOptions(engine, scheduler, workers, threads, exchange), **others)
 
-    for option in reversed(_OPTIONS):
-        with_engine = option(with_engine)
-    return with_engine
+    return declared(_OPTIONS, with_engine)
