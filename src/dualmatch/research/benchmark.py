@@ -29,7 +29,7 @@ _UNIT_SIZE: Final = 4096
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkRun:
-    """A measured run: the alignment, and the report in the shape of BENCHMARK.md's JSON."""
+    """A measured run: the alignment, and the report in the form of BENCHMARK.md's JSON."""
 
     alignment: Alignment
     report: dict[str, Any]
@@ -66,11 +66,6 @@ def benchmark(
         Name → pair file, looked up in the folder first.
     label_files:
         Labels of the source and of the target, looked up in the folder first; without them names are not compared.
-
-    Returns
-    -------
-    BenchmarkRun
-        With the JSON object of the benchmark; what does not apply to the method is None there.
     """
     if setting == "unsupervised" and seed_pairs is not None:
         raise InputError("--seed-pairs goes with --setting supervised; an unsupervised run has no seeds")
@@ -86,18 +81,11 @@ def benchmark(
             raise InputError(f"{folder / 'ref_pairs'}: no pair is left to test; add true pairs or lower --seed-pairs")
         literals = None if label_files is None else _labels(data, label_files, folder)
         groups = {name: data.read_pairs(path) for name, path in (group_files or {}).items()}
-    alignment = align(
-        data.source,
-        data.target,
-        seeds if len(seeds) else None,
-        literals=literals,
-        config=config,
-        progress=progress,
-    )
+    known = seeds if len(seeds) else None
+    alignment = align(data.source, data.target, known, literals=literals, config=config, progress=progress)
     total, peak = time.perf_counter() - start, peak_mb()
     unit += unit_seconds()
     evaluation = evaluate(alignment, gold, groups)
-    seconds = _seconds({**stages.seconds, **alignment.seconds}, total)
     report = {
         "method": config.method,
         "setting": setting,
@@ -106,7 +94,7 @@ def benchmark(
         "version": alignment.version,
         "dataset": folder.resolve().name,
         **_accuracy(evaluation, alignment),
-        "seconds": seconds,
+        "seconds": _seconds({**stages.seconds, **alignment.seconds}, total),
         "unit_seconds": float(np.median(unit)),
         "peak_mb": peak,
     }
@@ -126,19 +114,14 @@ def _seeds(supervision: Pairs, setting: Setting, seed_pairs: int | None, folder:
 
 
 def _labels(data: BenchmarkFolder, files: tuple[Path, Path], folder: Path) -> LiteralPair:
-    """Labels from two files, which must be about entities of the folder."""
+    """Labels from two files, looked up in the folder first, which must be about its entities."""
     literals = []
     for path, graph in zip(files, (data.source, data.target), strict=True):
-        table = read_labels(_find(path, folder))
-        found = Literals.of(table, graph)
+        found = Literals.of(read_labels(folder / path if (folder / path).exists() else path), graph)
         if not len(found):
             raise InputError(f"{path}: names no entity of {graph.name}; give the source's labels first")
         literals.append(found)
     return literals[0], literals[1]
-
-
-def _find(path: Path, folder: Path) -> Path:
-    return folder / path if (folder / path).exists() else path
 
 
 def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
@@ -154,15 +137,12 @@ def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
 
 
 def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
+    """What the report says of the links; what does not apply to the method is None."""
     report, decoded, rounds = asdict(evaluation), alignment.decoded, alignment.rounds
-    alpha = None if decoded is None else decoded.alpha
     return {
         "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
-        "abstention": report["abstention"],
-        "calibration": report["calibration"],
-        "verdicts": report["verdicts"],
-        "pseudo_seeds": report["pseudo_seeds"],
-        "alpha": alpha,
+        **{name: report[name] for name in ("abstention", "calibration", "verdicts", "pseudo_seeds")},
+        "alpha": None if decoded is None else decoded.alpha,
         "weights": None if alignment.weights is None else dict(alignment.weights),
         "distance": None if alignment.distances is None else dict(alignment.distances),
         "rounds": None if rounds is None else [asdict(step) for step in rounds],

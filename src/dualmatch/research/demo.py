@@ -37,16 +37,11 @@ def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
         raise OutputError(f"{folder}: cannot be made ({error.strerror}); choose another folder with -o") from None
     world = write_folder(simulate(DEMO), folder / "world", force=True)
     run = benchmark(world, Config(), progress=progress)
-    result = DemoResult(
-        run.alignment, run.report, folder / "world", folder / "links.tsv", folder / "metrics.json", folder / "report.md"
-    )
-    write_alignment(run.alignment, result.links)
-    for path, text in (
-        (result.metrics, json.dumps(run.report, indent=1) + "\n"),
-        (result.summary, _summary(run.alignment, run.report)),
-    ):
-        write_text(path, text)
-    return result
+    links, metrics, summary = folder / "links.tsv", folder / "metrics.json", folder / "report.md"
+    write_alignment(run.alignment, links)
+    write_text(metrics, json.dumps(run.report, indent=1) + "\n")
+    write_text(summary, _summary(run.alignment, run.report))
+    return DemoResult(run.alignment, run.report, folder / "world", links, metrics, summary)
 
 
 def _summary(alignment: Alignment, report: dict[str, Any]) -> str:

@@ -12,34 +12,23 @@ from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
-from dualmatch.graph.arrays import Pairs
+from dualmatch.graph.arrays import Flags, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.simulate.folder_out import BENCHMARK_FILES, replacing_folder, write_benchmark_files
 
-Facts = NDArray[np.intp]
-
 
 @dataclass(frozen=True, eq=False)
 class SplitPair:
-    """Two sides of one graph, with the truth.
-
-    Attributes
-    ----------
-    gold: (n, 2) int32
-        All true pairs in random order; the first `n_seeds` of them are seeds.
-    common_facts:
-        Facts that both sides have.
-    """
+    """Two sides of one graph, with the truth."""
 
     source: TemporalGraph
     target: TemporalGraph
-    gold: Pairs
+    gold: Pairs  # all true pairs in random order; the first `n_seeds` of them are seeds
     n_seeds: int
-    common_facts: int
+    common_facts: int  # facts that both sides have
 
     @property
     def overlap(self) -> float:
@@ -74,12 +63,6 @@ def split_graph(
         True pairs given as seeds; a tenth of them where None.
     keep_names:
         Let both sides call entities and relations by the same names; else the target's say nothing.
-
-    Raises
-    ------
-    InputError
-        Where the graph is too small, or cannot be split so.
-
     Examples
     --------
     >>> graph = TemporalGraph.from_facts([(f"e{k % 7}", "r", f"e{k % 5}", str(1900 + k)) for k in range(60)])
@@ -91,12 +74,15 @@ def split_graph(
         if not 0 <= value <= most:
             raise InputError(f"{name}: {value:g} lies outside 0…{most:g}")
     rng = np.random.default_rng(random_seed)
-    facts = _distinct_facts(graph)
+    columns = graph.head, graph.relation, graph.tail, graph.begin, graph.end
+    order = fact_order(*columns, n_entities=graph.n_entities, n_relations=graph.n_relations)
+    facts = without_repeats(order, *columns)  # in an order that does not depend on the input's
     only_source, only_target = _kept_apart(graph, without_partner, rng)
     first, second, common = _drawn(graph, facts, only_source, only_target, overlap, rng)
     source, source_entities = _side(graph, first, "source", rng, hidden=False)
     target, target_entities = _side(graph, second, "target", rng, hidden=not keep_names)
-    gold = _gold(source_entities, target_entities, rng)
+    _, *rows = np.intersect1d(source_entities, target_entities, assume_unique=True, return_indices=True)
+    gold = rng.permutation(np.stack(rows, axis=1)).astype(np.int32)
     if not len(gold):
         raise InputError(f"{graph.name}: no entity is on both sides; give a larger graph or a larger overlap")
     n_seeds = round(len(gold) / 10) if seeds is None else seeds
@@ -111,14 +97,7 @@ def write_split(pair: SplitPair, path: Path, force: bool = False) -> None:
         write_benchmark_files(draft, pair.source, pair.target, pair.gold[: pair.n_seeds], pair.gold[pair.n_seeds :])
 
 
-def _distinct_facts(graph: TemporalGraph) -> Facts:
-    """One of each fact, in an order that does not depend on the input's."""
-    columns = graph.head, graph.relation, graph.tail, graph.begin, graph.end
-    order = fact_order(*columns, n_entities=graph.n_entities, n_relations=graph.n_relations)
-    return without_repeats(order, *columns)
-
-
-def _kept_apart(graph: TemporalGraph, share: float, rng: Generator) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _kept_apart(graph: TemporalGraph, share: float, rng: Generator) -> tuple[Flags, Flags]:
     """Entities that only the source may have, and that only the target may have.
 
     With k of n entities on one side only, that side has n − k in all: the share is k / (n − k).
@@ -132,13 +111,8 @@ def _kept_apart(graph: TemporalGraph, share: float, rng: Generator) -> tuple[NDA
 
 
 def _drawn(
-    graph: TemporalGraph,
-    facts: Facts,
-    only_source: NDArray[np.bool_],
-    only_target: NDArray[np.bool_],
-    overlap: float,
-    rng: Generator,
-) -> tuple[Facts, Facts, int]:
+    graph: TemporalGraph, facts: Rows, only_source: Flags, only_target: Flags, overlap: float, rng: Generator
+) -> tuple[Rows, Rows, int]:
     """The facts of either side, and how many both have.
 
     With a and b facts bound to the source and to the target and r free ones, of which c are common:
@@ -165,9 +139,7 @@ def _drawn(
     return source, target, common
 
 
-def _side(
-    graph: TemporalGraph, facts: Facts, name: str, rng: Generator, hidden: bool
-) -> tuple[TemporalGraph, NDArray[np.intp]]:
+def _side(graph: TemporalGraph, facts: Rows, name: str, rng: Generator, hidden: bool) -> tuple[TemporalGraph, Rows]:
     """The graph of some facts, entities, relations and facts in random order; and the old row of each entity."""
     entities = rng.permutation(np.unique(np.concatenate([graph.head[facts], graph.tail[facts]])))
     relations = rng.permutation(np.unique(graph.relation[facts]))
@@ -177,20 +149,7 @@ def _side(
     names = [graph.entities[row] for row in entities.tolist()], [graph.relations[row] for row in relations.tolist()]
     if hidden:
         names = [f"entity {at}" for at in range(len(entities))], [f"relation {at}" for at in range(len(relations))]
-    side = TemporalGraph(
-        entity_row[graph.head[facts]],
-        relation_row[graph.relation[facts]],
-        entity_row[graph.tail[facts]],
-        graph.begin[facts],
-        graph.end[facts],
-        tuple(names[0]),
-        tuple(names[1]),
-        name=f"{graph.name} ({name})",
-        opaque_times=graph.opaque_times,
-    )
-    return side, entities
-
-
-def _gold(source_entities: NDArray[np.intp], target_entities: NDArray[np.intp], rng: Generator) -> Pairs:
-    _, source, target = np.intersect1d(source_entities, target_entities, assume_unique=True, return_indices=True)
-    return rng.permutation(np.stack([source, target], axis=1)).astype(np.int32)
+    head, tail = entity_row[graph.head[facts]], entity_row[graph.tail[facts]]
+    columns = head, relation_row[graph.relation[facts]], tail, graph.begin[facts], graph.end[facts]
+    name = f"{graph.name} ({name})"
+    return TemporalGraph(*columns, *map(tuple, names), name=name, opaque_times=graph.opaque_times), entities
