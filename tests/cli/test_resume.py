@@ -171,7 +171,6 @@ def test_with_labels_seeds_forbidden_pairs_and_reasons(
     [
         ("temporal", ["graphs"]),
         ("dualmatch", ["graphs", "pseudo-seeds", "training"]),
-        ("fused", ["graphs", "round", "outcome", "training"]),
     ],
 )
 def test_other_methods(
@@ -184,9 +183,11 @@ def test_other_methods(
 ) -> None:
     if method != "temporal":
         pytest.importorskip("torch")
-    monkeypatch.setattr("dualmatch.cli.align.prepare_process", lambda _config: None)  # for all tests after this one
+    monkeypatch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)  # for all tests after this one
     run = tmp_path / "run"
-    options = ["--method", method, "--epochs", "2", "--dimension", "4", "--alphas", "0,1", "--wl-iterations", "2"]
+    options = ["--method", method]
+    if method == "dualmatch":
+        options += ["--epochs", "2", "--dimension", "4", "--alphas", "0,1", "--wl-iterations", "2"]
     expected = without_kill(small_world, run, *options)
     dying(call(small_world, run, *options))
     assert results(run) == expected
@@ -214,9 +215,9 @@ def test_changed_options_are_named_all_at_once(
 ) -> None:
     run = tmp_path / "run"
     interrupted(world, run, monkeypatch, "--max-fdr", "0.1")
-    said = refused(call(world, run, "--resume", "--hops", "1", "--reasons"), capsys, tmp_path)
+    said = refused(call(world, run, "--resume", "--many-to-one", "--reasons"), capsys, tmp_path)
     assert "max_fdr: 0.1 when the run began, none now" in said
-    assert "hops: 2 when the run began, 1 now" in said
+    assert "many_to_one: false when the run began, true now" in said
     assert "reasons: false when the run began, true now" in said
     assert said.count("when the run began") == 3
     said = refused(call(world, run, "--resume", "--max-fdr", "0.1", "-o", str(tmp_path / "x.tsv")), capsys, tmp_path)
@@ -273,7 +274,7 @@ def test_a_damaged_stage_is_named_and_made_again(
     capsys.readouterr()
     main([word for word in call(world, run, "--resume") if word != "-q"])
     what, said = "is damaged" if harm == "flipped" else "is gone", capsys.readouterr().err
-    assert f"note: {run}: going on after its stage round 1" in said
+    assert f"note: {run}: resuming after its stage round 1" in said
     assert f"warning: {file}: {what}; going back to the stage before it" in said
     assert results(run) == expected
 

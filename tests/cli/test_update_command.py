@@ -262,7 +262,7 @@ def test_an_interrupted_update_is_begun_anew(
         str(tmp_path / "new"),
     ]
     with monkeypatch.context() as patch:
-        patch.setattr("dualmatch.cli.update.update", interrupted)
+        patch.setattr("dualmatch.runs.workflow.update", interrupted)
         with pytest.raises(SystemExit):
             main(call)
     capsys.readouterr()

@@ -69,7 +69,7 @@ class FinishedRun:
         path, graphs = self.folder.path, self.graphs
         if self.config.method != "evidence" or self.rounds is None or self.confidence is None:
             raise InputError(
-                f"{path}: an update continues a run of method evidence; this one is of {self.config.method}"
+                f"{path}: an update continues a run of method evidence; this run is of {self.config.method}"
             )
         if graphs.literals is not None:
             raise InputError(
