@@ -53,7 +53,7 @@ def test_labels_of_bars_do_not_run_into_each_other() -> None:
         assert there - here > 6 * (len(first) + len(second)) / 2
 
 
-def test_an_empty_name_is_told() -> None:
+def test_an_empty_name_is_shown_as_such() -> None:
     assert "(empty name)" in name_of("")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from dualmatch.cli.main import main
 from dualmatch.links.read import read_links
-from dualmatch.review.pair import candidates_of
+from dualmatch.review.pair_view import candidates_of
 from dualmatch.review.serve import Serving
 from dualmatch.review.session import Session
 from reviewing import OpenPage, served
@@ -44,7 +44,7 @@ def press(page: Page, key: str, address: str) -> None:
 
 def test_a_whole_review_by_keyboard(serving: Serving, open_page: OpenPage) -> None:
     session = serving.session
-    order, names = session.queue.order.tolist(), session.run.grounds.source.entities
+    order, names = session.queue.order.tolist(), session.run.basis.source.entities
     page = open_page(serving.address)
     assert "token" not in page.url
     assert page.inner_text("h1") == "Queue"
@@ -62,16 +62,16 @@ def test_a_whole_review_by_keyboard(serving: Serving, open_page: OpenPage) -> No
     assert names[order[3]] in page.inner_text("#last")
     press(page, "u", rf"/pair/{order[3]}\b")
     assert decided(page) == 3
-    listed = candidates_of(session.run.grounds, order[3])
+    listed = candidates_of(session.run.basis, order[3])
     free = [n for n, each in enumerate(listed[1:], start=2) if each.name not in session.log.state.holder]
     press(page, str(free[0]), r"show=\d+")  # a runner-up is one key away
     shown = int(re.findall(r"show=(\d+)", page.url)[0])
     assert shown == listed[free[0] - 1].row
     press(page, "a", rf"/pair/{order[4]}\b")
-    assert session.log.state.of(names[order[3]]).partner == session.run.grounds.target.entities[shown]
+    assert session.log.state.of(names[order[3]]).partner == session.run.basis.target.entities[shown]
     press(page, "j", rf"/pair/{order[5]}\b")
     page.keyboard.press("p")  # pick another, from all of the target
-    other = session.run.grounds.target.entities[-1]
+    other = session.run.basis.target.entities[-1]
     page.keyboard.type(other)
     press(page, "Enter", r"find=")
     assert page.evaluate("document.activeElement.id") == "first-found"
@@ -98,7 +98,7 @@ def test_reasons_come_by_themselves(links: Path, open_page: OpenPage, monkeypatc
 
 def test_search_filters_and_small_screens(serving: Serving, open_page: OpenPage) -> None:
     page = open_page(serving.address, viewport={"width": 360, "height": 640}, color_scheme="dark")
-    name = serving.session.run.grounds.source.entities[7]
+    name = serving.session.run.basis.source.entities[7]
     page.keyboard.press("/")
     page.keyboard.type(name)
     press(page, "Enter", rf"q={name}")
@@ -111,7 +111,7 @@ def test_search_filters_and_small_screens(serving: Serving, open_page: OpenPage)
     page.select_option("select[name=outcome]", "undecided")
     page.fill("input[name=q]", "")
     page.get_by_role("button", name="Show").click()
-    undecided = int((~serving.session.run.grounds.unlinked.is_no_match).sum())
+    undecided = int((~serving.session.run.basis.unlinked.is_no_match).sum())
     assert page.inner_text("#count").startswith(f"{undecided} entities")
 
 
@@ -196,7 +196,7 @@ def hostile(tmp_path: Path) -> Path:
 def test_names_that_mean_harm_do_nothing(hostile: Path, open_page: OpenPage, tmp_path: Path) -> None:
     with served(hostile) as serving:
         page = open_page(serving.address)
-        rows = serving.session.run.grounds.source.entity_rows
+        rows = serving.session.run.basis.source.entity_rows
         home = f"http://{urlsplit(serving.address).netloc}"
         for name in HOSTILE:
             page.goto(f"{home}/pair/{rows[name]}?status=all")

@@ -17,17 +17,15 @@ from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.decisions import Verdict as Decision
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.state import Model, RoundState
-from dualmatch.review.again import decided, free_name
-from dualmatch.review.changed_links import changes_between
-from dualmatch.review.pair import MOST_FACTS, candidates_of, pair_view
+from dualmatch.review.again import changes_between, decided, free_name
+from dualmatch.review.pair_view import MOST_FACTS, candidates_of, pair_view, timeline
 from dualmatch.review.queue import VERDICTS, queue_of
 from dualmatch.review.session import Filter, Session
-from dualmatch.review.timeline import timeline
 from dualmatch.runs.companion import read_run
 
 
-def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float], **more: object) -> ExplanationBasis:
-    """A graph against itself, each entity its own only candidate, as likely as told; above one half it is linked."""
+def basis_with(facts: list[tuple[str, str, str]], probability: dict[str, float], **more: object) -> ExplanationBasis:
+    """A graph against itself, each entity its own only candidate, as likely as given; above one half it is linked."""
     graph = TemporalGraph.from_facts(facts)
     sure = np.array([probability[name] for name in graph.entities])
     linked = np.flatnonzero(sure > 0.5)
@@ -48,14 +46,14 @@ def grounds_with(facts: list[tuple[str, str, str]], probability: dict[str, float
     )
 
 
-def first_of(grounds: ExplanationBasis) -> list[str]:
-    return [grounds.source.entities[row] for row in queue_of(grounds).order.tolist()]
+def first_of(basis: ExplanationBasis) -> list[str]:
+    return [basis.source.entities[row] for row in queue_of(basis).order.tolist()]
 
 
 def test_the_doubtful_come_before_the_sure() -> None:
     facts = [(f"hub {name}", "knows", f"friend {n} of {name}") for name in ("sure", "doubtful") for n in range(4)]
     chance = {name: 0.6 for fact in facts for name in fact[::2]}
-    order = first_of(grounds_with(facts, {**chance, "hub sure": 0.999, "hub doubtful": 0.55}))
+    order = first_of(basis_with(facts, {**chance, "hub sure": 0.999, "hub doubtful": 0.55}))
     assert order.index("hub doubtful") < order.index("hub sure")
     assert order.index("friend 0 of doubtful") < order.index("friend 0 of sure")  # it waits for a doubtful hub
 
@@ -63,7 +61,7 @@ def test_the_doubtful_come_before_the_sure() -> None:
 def test_the_influential_come_before_the_lonely() -> None:
     facts = [("hub", f"r{n}", f"open {n}") for n in range(5)] + [("end", "r0", "settled")]
     chance = {"hub": 0.6, "end": 0.6, "settled": 0.999, **{f"open {n}": 0.6 for n in range(5)}}
-    order = first_of(grounds_with(facts, chance))
+    order = first_of(basis_with(facts, chance))
     assert order[0] == "hub"
     assert order.index("end") > order.index("open 0")
 
@@ -72,14 +70,14 @@ def test_an_open_entity_of_many_kinds_of_facts_comes_before_one_of_many_facts_of
     """One of many facts of a kind hardly tells a neighbour apart."""
     facts = [("varied", f"r{n}", f"a{n}") for n in range(4)] + [("many", "r0", f"b{n}") for n in range(4)]
     chance = {name: 0.6 for fact in facts for name in fact[::2]}
-    order = first_of(grounds_with(facts, chance))
+    order = first_of(basis_with(facts, chance))
     assert order.index("varied") < order.index("many")
 
 
 def test_what_is_certain_comes_last() -> None:
     source, target = lives()
-    grounds = basis_of(align(source, target, [("Ada", "Q1")], forbid=[("Loner", None)]))
-    queue = queue_of(grounds)
+    basis = basis_of(align(source, target, [("Ada", "Q1")], forbid=[("Loner", None)]))
+    queue = queue_of(basis)
     certain = [source.entity_rows[name] for name in ("Ada", "Loner")]
     assert (queue.teaches[certain] == 0).all()
     assert queue.proposed[source.entity_rows["Ada"]] == target.entity_rows["Q1"]
@@ -88,23 +86,23 @@ def test_what_is_certain_comes_last() -> None:
 
 def test_the_undecided_come_before_those_without_a_match() -> None:
     """Of two entities alike but for the verdict, the one that is said to have no match is hardly in doubt."""
-    facts = [(f"hub {name}", f"r{n}", f"friend {n} of {name}") for name in ("told", "open") for n in range(4)]
+    facts = [(f"hub {name}", f"r{n}", f"friend {n} of {name}") for name in ("no match", "open") for n in range(4)]
     chance = {name: 0.4 for fact in facts for name in fact[::2]}
-    grounds = grounds_with(facts, {**chance, "hub told": 0.01, "hub open": 0.01})
-    hubs = [grounds.source.entity_rows[f"hub {name}"] for name in ("told", "open")]
-    assert queue_of(grounds).teaches[hubs[0]] == queue_of(grounds).teaches[hubs[1]]
-    alone = np.where(np.arange(grounds.source.n_entities) == hubs[0], 0.98, 0.5)
-    state = replace(grounds.state, alone=(alone, grounds.state.alone[1]))
-    trial = Confidence(grounds.trial.pairs, np.array([0.0, 1.0]))
-    queue = queue_of(replace(grounds, state=state, trial=trial))
+    basis = basis_with(facts, {**chance, "hub no match": 0.01, "hub open": 0.01})
+    hubs = [basis.source.entity_rows[f"hub {name}"] for name in ("no match", "open")]
+    assert queue_of(basis).teaches[hubs[0]] == queue_of(basis).teaches[hubs[1]]
+    alone = np.where(np.arange(basis.source.n_entities) == hubs[0], 0.98, 0.5)
+    state = replace(basis.state, alone=(alone, basis.state.alone[1]))
+    trial = Confidence(basis.trial.pairs, np.array([0.0, 1.0]))
+    queue = queue_of(replace(basis, state=state, trial=trial))
     assert [VERDICTS[queue.verdict[row]] for row in hubs] == [Verdict.NO_MATCH, Verdict.UNDECIDED]
     assert queue.teaches[hubs[0]] < 0.1 * queue.teaches[hubs[1]]
 
 
 def test_search_by_name_id_and_partner() -> None:
-    grounds = replace(basis_of(align(*lives())), source_ids=np.arange(100, 100 + lives()[0].n_entities))
-    queue = queue_of(grounds)
-    names = grounds.source.entities
+    basis = replace(basis_of(align(*lives())), source_ids=np.arange(100, 100 + lives()[0].n_entities))
+    queue = queue_of(basis)
+    names = basis.source.entities
 
     def found(text: str) -> set[str]:
         return {names[row] for row in np.flatnonzero(queue.search(text)).tolist()}
@@ -113,14 +111,14 @@ def test_search_by_name_id_and_partner() -> None:
     assert found("Q2") == {"Charles"}
     assert found("103") == {names[3]}
     assert found("nobody at all") == set()
-    targets = [grounds.target.entities[row] for row in queue.targets("q1", 5)]
+    targets = [basis.target.entities[row] for row in queue.targets("q1", 5)]
     assert targets[:2] == ["Q1", "Q10"]
 
 
 def test_a_pair_shows_what_matches_what() -> None:
     source, target = lives()
-    grounds = basis_of(align(source, target))
-    view = pair_view(grounds, source.entity_rows["Ada"], target.entity_rows["Q1"])
+    basis = basis_of(align(source, target))
+    view = pair_view(basis, source.entity_rows["Ada"], target.entity_rows["Q1"])
     matching = {fact.match: (fact.fact.relation, fact.fact.other) for fact in view.left if fact.match}
     there = {fact.match: (fact.fact.relation, fact.fact.other) for fact in view.right if fact.match}
     assert set(matching) == set(there) == {1, 2}
@@ -129,35 +127,35 @@ def test_a_pair_shows_what_matches_what() -> None:
         (("lived in", "London"), ("P2", "Q3")),
     }
     assert sum(reason.weight for reason in view.reasons) + view.balance.total == pytest.approx(view.log_odds)
-    assert view.log_odds == pytest.approx(_log_odds_of_confidence(grounds, "Ada"))
+    assert view.log_odds == pytest.approx(_log_odds_of_confidence(basis, "Ada"))
     assert view.span == (1833.0, 1853.0)
     drawn = timeline(view)
     fact = replace(view.left[0].fact, relation="member of a political party of some kind")
     long = timeline(replace(view, left=(replace(view.left[0], fact=fact), *view.left[1:])))
     assert long is not None
     assert ">1. member of a political…<" in long  # no wider than the margin before the lanes
-    assert "party of some kind" in long  # told on hovering
+    assert "party of some kind" in long  # shown on hovering
     assert drawn is not None
     assert drawn.count('class="join"') == 2
     assert drawn.count("<rect") == 4
     assert "style=" not in drawn
 
 
-def _log_odds_of_confidence(grounds: ExplanationBasis, name: str) -> float:
-    (at,) = np.flatnonzero(grounds.pairs[:, 0] == grounds.source.entity_rows[name])
-    confidence = float(grounds.confidence[at])
+def _log_odds_of_confidence(basis: ExplanationBasis, name: str) -> float:
+    (at,) = np.flatnonzero(basis.pairs[:, 0] == basis.source.entity_rows[name])
+    confidence = float(basis.confidence[at])
     return float(np.log(confidence) - np.log1p(-confidence))
 
 
 def test_an_entity_alone_and_one_without_times() -> None:
     source, target = lives()
-    grounds = basis_of(align(source, target))
-    alone = pair_view(grounds, source.entity_rows["Nobody"], None)
+    basis = basis_of(align(source, target))
+    alone = pair_view(basis, source.entity_rows["Nobody"], None)
     assert (alone.left, alone.right, alone.log_odds, timeline(alone)) == ((), (), 0.0, None)
-    loner = pair_view(grounds, source.entity_rows["Loner"], target.entity_rows["Q1"])
+    loner = pair_view(basis, source.entity_rows["Loner"], target.entity_rows["Q1"])
     assert [fact.match for fact in loner.left] == [None]
-    assert candidates_of(grounds, source.entity_rows["Nobody"]) == []
-    twin = candidates_of(grounds, source.entity_rows["Twin"])
+    assert candidates_of(basis, source.entity_rows["Nobody"]) == []
+    twin = candidates_of(basis, source.entity_rows["Twin"])
     assert {"Q8", "Q10"} <= {line.name for line in twin}
     assert [line.probability for line in twin] == sorted((line.probability for line in twin), reverse=True)
 
@@ -175,20 +173,20 @@ def test_hubs_are_cut_short() -> None:
 
 def test_filters_and_what_comes_next(links: Path) -> None:
     session = Session(links, read_run(links), DecisionLog.open(links.with_name("d.db")))
-    queue, names = session.queue, session.run.grounds.source.entities
+    queue, names = session.queue, session.run.basis.source.entities
     every = session.rows(Filter())
     assert len(every) == len(names)
     assert np.array_equal(every, queue.order)
     outcomes = {verdict: session.rows(Filter(outcome=verdict)) for verdict in Verdict}
     assert sorted(np.concatenate(list(outcomes.values())).tolist()) == sorted(every.tolist())
-    none = session.run.grounds.unlinked
-    assert set(outcomes[Verdict.LINKED].tolist()) == set(session.run.grounds.pairs[:, 0].tolist())
+    none = session.run.basis.unlinked
+    assert set(outcomes[Verdict.LINKED].tolist()) == set(session.run.basis.pairs[:, 0].tolist())
     assert set(outcomes[Verdict.NO_MATCH].tolist()) == set(none.row[none.is_no_match].tolist())
     assert all(len(rows) for rows in outcomes.values())
     kinds = [session.rows(Filter(confidence=kind)) for kind in ("high", "middling", "low")]
     assert sorted(np.concatenate(kinds).tolist()) == sorted(outcomes[Verdict.LINKED].tolist())
     relation = session.common_relations[0]
-    graph = session.run.grounds.source
+    graph = session.run.basis.source
     has = {row for row in range(len(names)) if _has(graph, row, relation)}
     assert set(session.rows(Filter(relation=relation)).tolist()) == has
     assert len(session.rows(Filter(relation="no such"))) == 0
@@ -226,20 +224,18 @@ def test_a_filter_passes_over_what_cannot_be() -> None:
 
 def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
     source, target = lives()
-    grounds = basis_of(
-        align(source, target, [("Ada", "Q1"), ("Mary", "Q5")], forbid=[("Percy", "Q7"), ("Echo", None)])
-    )
+    basis = basis_of(align(source, target, [("Ada", "Q1"), ("Mary", "Q5")], forbid=[("Percy", "Q7"), ("Echo", None)]))
     log = DecisionLog.open(tmp_path / "d.db")
     log.decide(Decision.REJECT, "Ada", "Q1", 0)
     log.decide(Decision.ACCEPT, "Echo", "Q10", 0)
     log.decide(Decision.NO_MATCH, "Rome", None, 0)
     log.decide(Decision.ACCEPT, "stranger", "Q9", 0)
-    seeds, forbidden = decided(grounds, log.state)
+    seeds, forbidden = decided(basis, log.state)
     log.close()
     assert seeds == [("Echo", "Q10"), ("Mary", "Q5")]
     assert sorted(forbidden, key=str) == [("Ada", "Q1"), ("Percy", "Q7"), ("Rome", None)]
     again = align(source, target, seeds, forbid=forbidden)
-    changes = {source.entities[each.source]: each for each in changes_between(grounds, basis_of(again))}
+    changes = {source.entities[each.source]: each for each in changes_between(basis, basis_of(again))}
     assert (changes["Ada"].kind, changes["Ada"].by_decision) in (("lost", False), ("other partner", False))
     assert (changes["Echo"].kind, changes["Echo"].by_decision) == ("new", True)
 

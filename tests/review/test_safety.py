@@ -13,7 +13,7 @@ import pytest
 
 from dualmatch import InputError
 from dualmatch.cli.main import main
-from dualmatch.review.pages import linked
+from dualmatch.review.app import linked
 from dualmatch.review.serve import Place, Serving
 from reviewing import Client, served
 
@@ -46,7 +46,7 @@ def test_the_token_opens_the_page_once_and_leaves_the_address(client: Client) ->
 
 @pytest.mark.parametrize("cookie", [None, "", "other=1", "dualmatch_1=x", "=;=", 'a="', "é=ü"])
 @pytest.mark.parametrize("path", ["/", "/pair/0", "/static/review.js", "/export/seeds.tsv", "/again/state", "/none"])
-def test_without_the_token_nothing_is_told(client: Client, path: str, cookie: str | None) -> None:
+def test_without_the_token_nothing_is_shown(client: Client, path: str, cookie: str | None) -> None:
     answer = client.ask(path, cookie=cookie)
     assert answer.status == 403
     assert answer.text.startswith("Open the address that dualmatch review printed")

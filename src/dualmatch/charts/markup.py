@@ -16,7 +16,6 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS: Final = "\u200c\u200d"  # scripts and emoji need them, and they turn nothing around
 _VOID: Final = frozenset({"meta", "link", "br", "input"})
 Child = str | int | None
-Html = Markup
 
 
 def el(tag: str, *children: Child, **attributes: str | float | bool | None) -> Markup:

@@ -22,7 +22,7 @@ _OTHER: Final = "another is its true partner"
 
 @dataclass(frozen=True)
 class Errors:
-    """Wrong links and true pairs that were not found, by cause; without causes where the graphs are not at hand."""
+    """Wrong links and true pairs that were not found, by cause; without causes where the graphs are not available."""
 
     n_wrong: int
     n_missed: int
@@ -77,7 +77,7 @@ def calibration_rows(calibration: Calibration) -> Rows:
 
 
 def errors_of(findings: Findings) -> Errors:
-    """Group what is wrong by what stands between an entity and its true partner."""
+    """Group wrong links and missed pairs by what separates an entity from its true partner."""
     gold = findings.gold or ()
     true, partner, given = set(gold), dict(gold), set(findings.links)
     found = zip(findings.found_links, findings.found.tolist(), strict=True)
@@ -98,7 +98,7 @@ def errors_of(findings: Findings) -> Errors:
 
 
 def _causes(findings: Findings, gold: Sequence[Link]) -> dict[Link, str]:
-    """What stands in the way of each true pair; nothing where the graphs are not at hand."""
+    """What makes each true pair hard to find; empty where the graphs are not available."""
     if findings.basis is None:
         return {}
     graphs = findings.basis.source, findings.basis.target

@@ -1,4 +1,4 @@
-"""Figures and charts of the report's sections; their words stand in ``templates/sections.html``."""
+"""Figures and charts of the report's sections; the words around them are in ``templates/sections.html``."""
 
 from __future__ import annotations
 

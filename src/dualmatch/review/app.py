@@ -1,11 +1,14 @@
-"""The pages: each is rendered here, and each write is a form that ends in a redirect."""
+"""The review pages: each view reads a request and renders a template; each write is a form that ends in a redirect."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
+import numpy as np
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,15 +16,28 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
+from dualmatch.charts.markup import el, name_of, templates, visible
+from dualmatch.decode.verdicts import Verdict as RunVerdict
 from dualmatch.errors import DualMatchError
-from dualmatch.links.decisions import ConflictError, Verdict
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.links.decisions import ConflictError, EntityDecision, Verdict
 from dualmatch.links.naming import Naming
 from dualmatch.review.again import Again
 from dualmatch.review.export import EXPORTS
-from dualmatch.review.pages import Pages
-from dualmatch.review.session import Filter, Session
+from dualmatch.review.pair_view import candidates_of, timeline
+from dualmatch.review.queue import VERDICTS
+from dualmatch.review.session import CONFIDENCES, STATUSES, Filter, Session
 
+_PER_PAGE: Final = 50
+_MOST_FOUND: Final = 12
 _LARGEST_FORM: Final = 16_384  # rows and words, never names
+_WEB: Final = re.compile(r"https?://[^\s<>\"'\\^`{|}]{1,2000}\Z", re.IGNORECASE | re.ASCII)
+_STAGES: Final = {
+    "evidence": "weighing shared evidence",
+    "decode": "matching",
+    "temporal": "encoding times",
+    "reasons": "preparing the reasons",
+}
 
 
 def review_app(session: Session, again: Again, naming: Naming) -> Starlette:
@@ -43,60 +59,132 @@ def review_app(session: Session, again: Again, naming: Naming) -> Starlette:
     return app
 
 
+def linked(name: str) -> Markup:
+    """A name; a web address becomes a link to it, anything else does not.
+
+    >>> "href" in linked("http://example.org/Ada"), "href" in linked("javascript:alert(1)")
+    (True, False)
+    """
+    if not _WEB.match(name) or visible(name, 3000) != name:
+        return name_of(name)
+    return el("a", name_of(name), href=name, rel="noopener noreferrer nofollow", target="_blank")
+
+
 class _Views:
     def __init__(self, session: Session, again: Again, naming: Naming) -> None:
         self.session, self.run_again, self.naming = session, again, naming
-        self.pages = Pages(session, again)
+        self._templates = templates("dualmatch.review", linked=linked, exports=[*EXPORTS])
+        for each in self._templates.list_templates():
+            self._templates.get_template(each)  # compiled now, so that no page waits for it
 
     def queue(self, request: Request) -> Response:
-        page = _number(request.query_params.get("page", "1"))
-        return HTMLResponse(self.pages.queue(Filter.of(request.query_params), max(1, page)))
+        session, wanted = self.session, Filter.of(request.query_params)
+        rows = session.rows(wanted)
+        pages = max(1, -(-len(rows) // _PER_PAGE))
+        page = min(max(1, _number(request.query_params.get("page", "1"))), pages)
+        return self._page(
+            "queue.html",
+            wanted,
+            basis=session.run.basis,
+            queue=session.queue,
+            status=session.statuses(),
+            rows=rows[(page - 1) * _PER_PAGE : page * _PER_PAGE].tolist(),
+            total=len(rows),
+            page=page,
+            pages=pages,
+            verdicts=VERDICTS,
+            confidences=CONFIDENCES,
+            statuses=STATUSES,
+            relations=session.common_relations,
+        )
 
     def pair(self, request: Request) -> Response:
-        source = self._source(request.path_params["source"])
-        shown = request.query_params.get("show")
-        target = None if shown is None else self._target(_number(shown))
-        find = request.query_params.get("find", "")[:200]
-        return HTMLResponse(self.pages.pair(source, target, Filter.of(request.query_params), find))
+        session, basis, query = self.session, self.session.run.basis, request.query_params
+        source, wanted = _row(request.path_params["source"], basis.source), Filter.of(query)
+        proposed = int(session.queue.proposed[source])
+        target = proposed if proposed >= 0 else None
+        if "show" in query:
+            target = _row(_number(query["show"]), basis.target)
+        find = query.get("find", "")[:200]
+        found = session.queue.targets(find, _MOST_FOUND) if find.strip() else []
+        name, names = basis.source.entities[source], basis.target.entities
+        decision, view = session.log.state.of(name), session.view(source, target)
+        holder = None if target is None else session.log.state.holder.get(names[target])
+        return self._page(
+            "pair.html",
+            wanted,
+            source=source,
+            source_name=name,
+            target=target,
+            target_name=None if target is None else names[target],
+            is_proposed=target == proposed,
+            outcome=self._outcome(source),
+            is_rejected=target is not None and names[target] in decision.rejected,
+            held_by=holder if holder != name else None,
+            view=view,
+            timeline=timeline(view),
+            candidates=candidates_of(basis, source),
+            decision=decision,
+            decision_words=_words(decision),
+            find=find,
+            found=[(row, names[row]) for row in found],
+            next=session.after(source, wanted),
+        )
+
+    def _outcome(self, source: int) -> str:
+        """The verdict of the run on an entity, in words."""
+        queue, basis = self.session.queue, self.session.run.basis
+        verdict = VERDICTS[queue.verdict[source]]
+        if verdict is RunVerdict.LINKED:
+            partner = basis.target.entities[int(queue.proposed[source])]
+            return f"Linked with {visible(partner)}, confidence {queue.probability[source]:.3f}"
+        none = basis.unlinked
+        at = int(np.searchsorted(none.row, source))
+        sure = f" (confidence {none.confidence[at]:.3f})" if verdict is RunVerdict.NO_MATCH else ""
+        return f"{verdict.capitalize()}{sure}: {visible(none.in_words(at, basis.target.entities), 400)}"
 
     async def decide(self, request: Request) -> Response:
-        form = await _form(request)
+        form, session, basis = await _form(request), self.session, self.session.run.basis
         try:
             verdict = Verdict(form.get("verdict", ""))
         except ValueError:
             raise HTTPException(400, "There is no such verdict.") from None
         if verdict is Verdict.UNDO:
             raise HTTPException(400, "Undo has an address of its own.")
-        source = self._source(_number(form.get("source", "")))
-        about_a_pair = verdict in (Verdict.ACCEPT, Verdict.REJECT)
-        target = self._target(_number(form.get("target", ""))) if about_a_pair else None
-        grounds = self.session.run.grounds
-        name = None if target is None else grounds.target.entities[target]
-        self.session.log.decide(verdict, grounds.source.entities[source], name, _number(form.get("seen", "")))
+        source, target = _row(_number(form.get("source", "")), basis.source), None
+        if verdict in (Verdict.ACCEPT, Verdict.REJECT):
+            target = basis.target.entities[_row(_number(form.get("target", "")), basis.target)]
+        session.log.decide(verdict, basis.source.entities[source], target, _number(form.get("seen", "")))
         wanted = Filter.of(form)
-        following = self.session.after(source, wanted)
-        return _to("/" if following is None else f"/pair/{following}", wanted.query)
+        return _to_pair(session.after(source, wanted), wanted)
 
     async def undo(self, request: Request) -> Response:
         form = await _form(request)
         last = self.session.log.state.last_live
         self.session.log.undo(_number(form.get("seen", "")))
-        row = None if last is None else self.session.run.grounds.source.entity_rows.get(last[1])
-        return _to("/" if row is None else f"/pair/{row}", Filter.of(form).query)
+        row = None if last is None else self.session.run.basis.source.entity_rows.get(last[1])
+        return _to_pair(row, Filter.of(form))
 
     def again(self, request: Request) -> Response:
-        return HTMLResponse(self.pages.again(Filter.of(request.query_params)))
+        wanted, basis = Filter.of(request.query_params), self.session.run.basis
+        return self._page("again.html", wanted, run=self.run_again, basis=basis, words=self._progress())
 
     async def start_again(self, request: Request) -> Response:
         await _form(request)
         self.run_again.start()
-        return _to("/again", "")
+        return RedirectResponse("/again", 303)
 
     def state_of_again(self, request: Request) -> Response:
-        now = self.run_again
-        return JSONResponse(
-            {"state": now.state, "words": self.pages.progress_words(), "done": now.done, "total": now.total}
-        )
+        run = self.run_again
+        return JSONResponse({"state": run.state, "words": self._progress(), "done": run.done, "total": run.total})
+
+    def _progress(self) -> str:
+        """How far the run in the background is."""
+        run = self.run_again
+        if run.state == "running":
+            stage = _STAGES.get(run.stage, run.stage or "beginning")
+            return f"Aligning again: {stage}" + (f", step {run.done + 1} of at most {run.total}" if run.total else "")
+        return {"idle": "No run yet.", "done": f"Done: {run.words}", "failed": f"It failed: {run.words}"}[run.state]
 
     def prepared(self, request: Request) -> Response:
         return JSONResponse({"prepared": self.session.has_reasons})
@@ -109,21 +197,33 @@ class _Views:
 
     def refused(self, request: Request, error: Exception) -> Response:
         """A plain sentence on a page of its own, with the way back."""
-        status = (
-            error.status_code if isinstance(error, HTTPException) else 409 if isinstance(error, ConflictError) else 422
+        status, words = 409 if isinstance(error, ConflictError) else 422, str(error)
+        if isinstance(error, HTTPException):
+            status, words = error.status_code, error.detail
+        return self._page("message.html", Filter(), status, words=visible(words, 400))
+
+    def _page(self, template: str, wanted: Filter, status_code: int = 200, **values: Any) -> Response:
+        session = self.session
+        last = session.log.state.last_live
+        page = self._templates.get_template(template).render(
+            filter=wanted,
+            query=wanted.query,
+            decided=session.decided,
+            entities=session.run.basis.source.n_entities,
+            last=last,
+            last_words="" if last is None else _words(session.log.state.of(last[1])),
+            **values,
         )
-        words = str(error.detail) if isinstance(error, HTTPException) else str(error)
-        return HTMLResponse(self.pages.message(words), status)
+        return HTMLResponse(page, status_code)
 
-    def _source(self, row: int) -> int:
-        if not 0 <= row < self.session.run.grounds.source.n_entities:
-            raise HTTPException(404, "There is no such entity.")
-        return row
 
-    def _target(self, row: int) -> int:
-        if not 0 <= row < self.session.run.grounds.target.n_entities:
-            raise HTTPException(404, "There is no such entity.")
-        return row
+def _words(decision: EntityDecision) -> str:
+    """What was decided about an entity, in words."""
+    if decision.partner is not None:
+        return f"accepted as {visible(decision.partner)}"
+    if decision.status == "rejected":
+        return f"not {', '.join(visible(each, 40) for each in sorted(decision.rejected)[:3])}"
+    return decision.status
 
 
 async def _form(request: Request) -> Mapping[str, str]:
@@ -144,7 +244,13 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _to(path: str, query: str, **more: Any) -> Response:
+def _row(row: int, graph: TemporalGraph) -> int:
+    if not 0 <= row < graph.n_entities:
+        raise HTTPException(404, "There is no such entity.")
+    return row
+
+
+def _to_pair(source: int | None, wanted: Filter) -> Response:
     """To one of our own pages: the path is ours, and the query is written anew."""
-    whole = "&".join(part for part in (query, urlencode(more)) if part)
-    return RedirectResponse(f"{path}?{whole}" if whole else path, 303)
+    path = "/" if source is None else f"/pair/{source}"
+    return RedirectResponse(f"{path}?{wanted.query}" if wanted.query else path, 303)

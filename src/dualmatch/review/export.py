@@ -1,4 +1,4 @@
-"""Decisions out: seeds, forbidden pairs, SSSOM and CSV."""
+"""Decisions as files to download: seeds, forbidden pairs, SSSOM and CSV."""
 
 from __future__ import annotations
 
@@ -18,18 +18,8 @@ _BREAKS: Final = frozenset("\t\n\r")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-def seeds_tsv(log: DecisionLog, _: Naming) -> bytes:
-    """Accepted pairs, as ``--seeds`` reads them."""
-    return pairs_tsv(log.state.accepted)
-
-
-def rejected_tsv(log: DecisionLog, _: Naming) -> bytes:
-    """Rejected pairs and entities without a match, as ``--forbid`` reads them."""
-    return pairs_tsv(log.state.forbidden)
-
-
-def decisions_csv(log: DecisionLog, _: Naming) -> bytes:
-    """All decisions that stand, as they were made; names that a spreadsheet would compute are quoted with an '."""
+def decisions_csv(log: DecisionLog) -> bytes:
+    """All decisions that were not undone, in order; a name that a spreadsheet would compute gets a ' before it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(("number", "at", "verdict", "source", "target"))
@@ -48,23 +38,13 @@ def decisions_sssom(log: DecisionLog, naming: Naming) -> bytes:
             "source": [row[0] for row in rows],
             "target": pl.Series([row[1] for row in rows], dtype=pl.String),
             "confidence": [1.0] * len(rows),
-            "method": [_METHOD] * len(rows),
+            "method": ["review"] * len(rows),
             "predicate_modifier": [row[2] for row in rows],
         }
     ).sort("source", "target", nulls_last=True)
     out = io.BytesIO()
     write_sssom(table, out, naming.covering(name for row in rows for name in row[:2] if name is not None))
     return out.getvalue()
-
-
-_METHOD: Final = "review"
-EXPORTS: Final[dict[str, tuple[Callable[[DecisionLog, Naming], bytes], str]]] = {
-    "seeds.tsv": (seeds_tsv, "text/tab-separated-values"),
-    "rejected.tsv": (rejected_tsv, "text/tab-separated-values"),
-    "decisions.sssom.tsv": (decisions_sssom, "text/tab-separated-values"),
-    "decisions.csv": (decisions_csv, "text/csv"),
-}
-"""What can be fetched, by name."""
 
 
 def pairs_tsv(pairs: list[tuple[str, str]] | list[tuple[str, str | None]]) -> bytes:
@@ -81,3 +61,13 @@ def pairs_tsv(pairs: list[tuple[str, str]] | list[tuple[str, str | None]]) -> by
 
 def _plain(name: str) -> str:
     return f"'{name}" if name.startswith(_FORMULA) else name
+
+
+_TSV: Final = "text/tab-separated-values"
+EXPORTS: Final[dict[str, tuple[Callable[[DecisionLog, Naming], bytes], str]]] = {
+    "seeds.tsv": (lambda log, _: pairs_tsv(log.state.accepted), _TSV),
+    "rejected.tsv": (lambda log, _: pairs_tsv(log.state.forbidden), _TSV),
+    "decisions.sssom.tsv": (decisions_sssom, _TSV),
+    "decisions.csv": (lambda log, _: decisions_csv(log), "text/csv"),
+}
+"""What can be downloaded, by name: ``--seeds`` reads the first, ``--forbid`` the second."""

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import ExplanationBasis
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.model import TemporalGraph
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 VERDICTS: Final = tuple(Verdict)
+_LINKED, _UNDECIDED, _NO_MATCH = map(VERDICTS.index, (Verdict.LINKED, Verdict.UNDECIDED, Verdict.NO_MATCH))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,44 +36,42 @@ class Queue:
     probability: (n_source,) float64
         How likely that is.
     verdict: (n_source,) int8
-        What the run says of it: a place in `VERDICTS`.
+        The verdict of the run on it: a place in `VERDICTS`.
     teaches: (n_source,) float64
         What a decision would teach.
     """
 
-    grounds: ExplanationBasis
-    proposed: Rows
+    basis: ExplanationBasis
+    proposed: Ids
     probability: Floats
     verdict: NDArray[np.int8]
     teaches: Floats
 
     @property
-    def linked(self) -> NDArray[np.bool_]:
+    def linked(self) -> Flags:
         """(n_source,) whether the run linked it."""
-        linked: NDArray[np.bool_] = self.verdict == VERDICTS.index(Verdict.LINKED)
-        return linked
+        return np.equal(self.verdict, _LINKED)
 
     @cached_property
-    def order(self) -> Rows:
+    def order(self) -> Ids:
         """Source rows, what teaches most first; equals in the order of their rows, which is that of names."""
         return np.argsort(-self.teaches, kind="stable").astype(np.int64)
 
     @cached_property
     def _names(self) -> list[str]:
-        return [name.casefold() for name in self.grounds.source.entities]
+        return [name.casefold() for name in self.basis.source.entities]
 
     @cached_property
     def _target_names(self) -> list[str]:
-        return [name.casefold() for name in self.grounds.target.entities]
+        return [name.casefold() for name in self.basis.target.entities]
 
-    def search(self, text: str) -> NDArray[np.bool_]:
+    def search(self, text: str) -> Flags:
         """Source entities whose name, id, or proposed partner's name holds the text."""
         wanted = text.casefold()
         found = np.array([wanted in name for name in self._names], dtype=bool)
         there = np.array([wanted in name for name in self._target_names], dtype=bool)
         found |= (self.proposed >= 0) & there[self.proposed]
-        if self.grounds.source_ids is not None and wanted.isascii() and wanted.isdigit() and len(wanted) < 19:
-            found |= self.grounds.source_ids == int(wanted)
+        found[_with_id(self.basis.source_ids, wanted)] = True
         return found
 
     def targets(self, text: str, most: int) -> list[int]:
@@ -81,55 +79,49 @@ class Queue:
         wanted, names = text.casefold(), self._target_names
         holding = [row for row, name in enumerate(names) if wanted in name]
         holding.sort(key=lambda row: (names[row] != wanted, not names[row].startswith(wanted), len(names[row])))
-        ids = self.grounds.target_ids
-        if ids is not None and wanted.isascii() and wanted.isdigit() and len(wanted) < 19:
-            holding = [*np.flatnonzero(ids == int(wanted)).tolist(), *holding]
-        return list(dict.fromkeys(holding))[:most]
+        return list(dict.fromkeys([*_with_id(self.basis.target_ids, wanted), *holding]))[:most]
 
-    def with_relation(self, relation: int) -> NDArray[np.bool_]:
+    def with_relation(self, relation: int) -> Flags:
         """Source entities with a fact of this relation."""
-        graph, has = self.grounds.source, np.zeros(len(self.proposed), dtype=bool)
+        graph, has = self.basis.source, np.zeros(len(self.proposed), dtype=bool)
         chosen = graph.relation == relation
         has[graph.head[chosen]] = has[graph.tail[chosen]] = True
         return has
 
 
-def queue_of(grounds: ExplanationBasis) -> Queue:
+def _with_id(ids: Ids | None, text: str) -> list[int]:
+    """Ids whose id is the text."""
+    is_id = ids is not None and text.isascii() and text.isdigit() and len(text) < 19
+    return np.flatnonzero(ids == int(text)).tolist() if is_id else []
+
+
+def queue_of(basis: ExplanationBasis) -> Queue:
     """Order the source entities of a run."""
-    best = best_candidates(grounds.candidates, grounds.target_ranks)
+    best, none = best_candidates(basis.candidates, basis.target_ranks), basis.unlinked
     proposed, probability = best.column.copy(), np.where(best.column >= 0, best.probability, 0.0)
-    verdict = _verdicts(grounds)
-    source, target = grounds.pairs[:, 0], grounds.pairs[:, 1]
-    proposed[source], probability[source] = target, grounds.confidence
-    sure, settled_there = _sure(grounds, probability), np.zeros(grounds.target.n_entities)
-    np.maximum.at(settled_there, target, grounds.confidence)
-    waiting, there = _waiting(grounds.source, 1.0 - sure), _waiting(grounds.target, 1.0 - settled_there)
+    source, target = basis.pairs[:, 0], basis.pairs[:, 1]
+    proposed[source], probability[source] = target, basis.confidence
+    verdict = np.full(basis.source.n_entities, _LINKED, dtype=np.int8)
+    verdict[none.row] = np.where(none.is_no_match, _NO_MATCH, _UNDECIDED)
+    sure, settled_there = _sure(basis, probability), np.zeros(basis.target.n_entities)
+    np.maximum.at(settled_there, target, basis.confidence)
+    waiting, there = _waiting(basis.source, 1.0 - sure), _waiting(basis.target, 1.0 - settled_there)
     influence = np.where(proposed >= 0, np.minimum(waiting, there[proposed]), 0.0)
-    certain = np.isin(np.arange(len(verdict)), [*source[grounds.is_seed].tolist(), *grounds.forbidden.alone.tolist()])
-    is_undecided = verdict == VERDICTS.index(Verdict.UNDECIDED)
-    teaches = np.where(certain, 0.0, _doubt(sure, is_undecided) * influence)
-    return Queue(grounds, proposed.astype(np.int64), probability, verdict, teaches)
+    certain = np.isin(np.arange(len(verdict)), [*source[basis.is_seed].tolist(), *basis.forbidden.alone.tolist()])
+    teaches = np.where(certain, 0.0, _doubt(sure, verdict == _UNDECIDED) * influence)
+    return Queue(basis, proposed.astype(np.int64), probability, verdict, teaches)
 
 
-def _sure(grounds: ExplanationBasis, probability: Floats) -> Floats:
-    """How sure it is what becomes of each source entity: of its partner, or that it has none."""
-    sure, none = probability.copy(), grounds.unlinked
+def _sure(basis: ExplanationBasis, probability: Floats) -> Floats:
+    """How sure the outcome of each source entity is: its partner, or that it has none."""
+    sure, none = probability.copy(), basis.unlinked
     alone = none.row[none.is_no_match]
     sure[alone] = np.maximum(sure[alone], none.confidence[none.is_no_match])
     return sure
 
 
-def _verdicts(grounds: ExplanationBasis) -> NDArray[np.int8]:
-    """What the run says of each source entity."""
-    verdict = np.full(grounds.source.n_entities, VERDICTS.index(Verdict.LINKED), dtype=np.int8)
-    none = grounds.unlinked
-    places = VERDICTS.index(Verdict.NO_MATCH), VERDICTS.index(Verdict.UNDECIDED)
-    verdict[none.row] = np.where(none.is_no_match, *places)
-    return verdict
-
-
-def _doubt(sure: Floats, is_undecided: NDArray[np.bool_]) -> Floats:
-    """How much is not known of an entity: most at one half; all of it where it is undecided and no candidate likely."""
+def _doubt(sure: Floats, is_undecided: Flags) -> Floats:
+    """How open an entity is: most at one half, and fully where it is undecided and no candidate is likely."""
     doubt = 4 * sure * (1 - sure)
     return np.where(is_undecided, np.maximum(doubt, 1.0 - sure), doubt)
 
@@ -146,7 +138,7 @@ def _waiting(graph: TemporalGraph, open_share: Floats) -> Floats:
     return np.bincount(kinds // (2 * graph.n_relations), share, minlength=graph.n_entities).astype(np.float64)
 
 
-def _distinct(keys: Rows) -> Rows:
+def _distinct(keys: Ids) -> Ids:
     """Sorted, each once; np.unique would hash, which takes ten times as long on many keys."""
     ordered = np.sort(keys)
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered

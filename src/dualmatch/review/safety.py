@@ -8,15 +8,13 @@ A page on a loopback port can be reached by every page that the browser has open
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 from urllib.parse import parse_qs
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _HEADERS: Final = {
     "content-security-policy": (
@@ -34,51 +32,56 @@ _HEADERS: Final = {
 
 
 class Guard:
-    """Asks before the app does anything.
+    """Checks each request before the app sees it.
 
     Parameters
     ----------
     hosts:
-        What may stand in the Host header.
+        Accepted values of the Host header.
     """
 
-    def __init__(self, app: App, token: str, hosts: Iterable[str], cookie: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], cookie: str) -> None:
         self._app, self._token, self._hosts, self._cookie = app, token, frozenset(hosts), cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
         if scope["type"] != "http":
             return  # no other kind of connection is served; the server closes it
-        headers = _headers(scope)
-        refusal = self._refusal(scope["method"], headers)
-        if refusal is not None:
-            await _answer(send, *refusal)
-        elif self._brings_token(scope):
-            morsel = f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
-            await _answer(send, 303, "", {"location": "/", "set-cookie": morsel})
-        elif not self._has_cookie(headers):
-            await _answer(send, 403, "Open the address that dualmatch review printed: it holds the key to this page.")
-        else:
-            await self._app(scope, receive, _with_headers(send))
 
-    def _refusal(self, method: str, headers: dict[str, list[str]]) -> tuple[int, str] | None:
-        hosts = headers.get("host", [])
+        async def send_with_rules(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await (self._answer(scope, Headers(scope=scope)) or self._app)(scope, receive, send_with_rules)
+
+    def _answer(self, scope: Scope, headers: Headers) -> Response | None:
+        """The answer to a request that is not for the app; None for one that is."""
+        if refusal := self._refusal(scope["method"], headers):
+            return refusal
+        if self._brings_token(scope):
+            morsel = f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+            return RedirectResponse("/", 303, {"set-cookie": morsel})
+        if not self._has_cookie(headers):
+            words = "Open the address that dualmatch review printed: it holds the key to this page."
+            return PlainTextResponse(words, 403)
+        return None
+
+    def _refusal(self, method: str, headers: Headers) -> Response | None:
+        hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421, "This page is not served under that name."
+            return PlainTextResponse("This page is not served under that name.", 421)
         if method in ("GET", "HEAD"):
             return None
         if method != "POST":
-            return 405, "Only GET and POST are answered."
+            return PlainTextResponse("Only GET and POST are answered.", 405)
         # Browsers say where a request comes from and pages cannot forge it; a write must come from our own pages.
-        sites, origins = headers.get("sec-fetch-site", []), headers.get("origin", [])
+        sites, origins = headers.getlist("sec-fetch-site"), headers.getlist("origin")
         if not sites and not origins:
-            return 403, "A write must say where it comes from."
+            return PlainTextResponse("A write must say where it comes from.", 403)
         if any(site != "same-origin" for site in sites):
-            return 403, "Writes from other sites are refused."
+            return PlainTextResponse("Writes from other sites are refused.", 403)
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
-            return 403, "Writes from other origins are refused."
+            return PlainTextResponse("Writes from other origins are refused.", 403)
         return None
 
     def _brings_token(self, scope: Scope) -> bool:
@@ -87,39 +90,11 @@ class Guard:
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
         return len(given) == 1 and self._is_token(given[0])
 
-    def _has_cookie(self, headers: dict[str, list[str]]) -> bool:
+    def _has_cookie(self, headers: Headers) -> bool:
         # Split by hand: other programs of this machine leave cookies, too; http.cookies reads none where one is odd.
-        cookies = (each.strip().partition("=") for line in headers.get("cookie", []) for each in line.split(";"))
+        cookies = (each.strip().partition("=") for line in headers.getlist("cookie") for each in line.split(";"))
         return any(name == self._cookie and self._is_token(value) for name, _, value in cookies)
 
     def _is_token(self, given: str) -> bool:
-        """In constant time: how long an answer takes tells nothing about the token."""
+        """In constant time, so that how long an answer takes does not reveal the token."""
         return secrets.compare_digest(given.encode(), self._token.encode())
-
-
-def _headers(scope: Scope) -> dict[str, list[str]]:
-    headers: dict[str, list[str]] = {}
-    for name, value in scope["headers"]:
-        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return headers
-
-
-def _with_headers(send: Send) -> Send:
-    async def guarded(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-            message = {**message, "headers": [*message.get("headers", []), *added]}
-        await send(message)
-
-    return guarded
-
-
-async def _answer(send: Send, status: int, words: str, headers: dict[str, str] | None = None) -> None:
-    named = {"content-type": "text/plain; charset=utf-8", **(headers or {})}
-    start = {
-        "type": "http.response.start",
-        "status": status,
-        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-    }
-    await _with_headers(send)(start)
-    await send({"type": "http.response.body", "body": words.encode()})

@@ -14,7 +14,6 @@ from pathlib import Path
 from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.review.again import Again, free_name
-from dualmatch.review.safety import Guard
 from dualmatch.review.session import Session
 from dualmatch.runs.companion import read_run
 from dualmatch.runs.options_file import call_options_of
@@ -69,7 +68,7 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
             "%s: %s decisions are about entities that are not in %s; they are kept, and left aside here",
             path,
             f"{strangers:,}",
-            run.grounds.source.name,
+            run.basis.source.name,
         )
     return session
 
@@ -88,6 +87,7 @@ class Serving:
             import uvicorn
 
             from dualmatch.review.app import review_app
+            from dualmatch.review.safety import Guard
         except ModuleNotFoundError as error:
             raise MissingExtraError(
                 f"the review page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"

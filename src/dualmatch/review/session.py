@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import ExplanationBasis
-from dualmatch.links.decisions import DecisionLog, DecisionState, Status
-from dualmatch.review.pair import PairView, bare_view, pair_view
+from dualmatch.graph.arrays import Ids
+from dualmatch.links.decisions import DecisionLog, Status
+from dualmatch.review.pair_view import PairView, bare_view, pair_view
 from dualmatch.review.queue import VERDICTS, queue_of
 from dualmatch.runs.companion import ExplainedRun
 
-Rows = NDArray[np.int64]
 STATUSES: Final[tuple[Status, ...]] = ("open", "accepted", "rejected", "no match", "skipped")
 CONFIDENCES: Final = {
     "all": "any",
@@ -50,7 +50,7 @@ class Filter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Filter:
-        """From what a page was asked with; what it cannot be is passed over."""
+        """From the query of a page or the fields of a form; impossible values are ignored."""
         confidence, status = query.get("confidence", "all"), query.get("status", "open")
         outcome = query.get("outcome", "all")
         return cls(
@@ -63,10 +63,9 @@ class Filter:
 
     @property
     def query(self) -> str:
-        """For an address."""
-        default = Filter()
-        names = [each.name for each in fields(self)]
-        return urlencode({name: getattr(self, name) for name in names if getattr(self, name) != getattr(default, name)})
+        """For an address: the fields that are not at their default."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return urlencode({each.name: values[each.name] for each in fields(self) if values[each.name] != each.default})
 
 
 class Session:
@@ -79,59 +78,59 @@ class Session:
         self._show(run)
 
     def look_at(self, run: ExplainedRun) -> None:
-        """Go on with another run over the same graphs, once its reasons can be shown."""
-        self._prepare(run.grounds)
+        """Switch to another run over the same graphs, once its reasons can be shown."""
+        self._prepare(run.basis)
         self._show(run)
 
     def _show(self, run: ExplainedRun) -> None:
-        queue = queue_of(run.grounds)
+        queue = queue_of(run.basis)
         rank = np.empty(len(queue.order), dtype=np.int64)
         rank[queue.order] = np.arange(len(rank))
         self.run, self.queue, self._rank = run, queue, rank
 
     def prepare(self) -> None:
-        """Build what reasons and searches rest on: seconds for large graphs. Pages do without until then."""
+        """Build what reasons and searches need: seconds for large graphs. Pages work without it until then."""
         _ = self.queue.search("")
-        self._prepare(self.run.grounds)
+        self._prepare(self.run.basis)
 
-    def _prepare(self, grounds: ExplanationBasis) -> None:
+    def _prepare(self, basis: ExplanationBasis) -> None:
         with self._preparing:
-            problem = grounds.problem
-            _ = problem.sides, problem.classes, problem.names, grounds.judged_by, grounds.believed
-            self._prepared = grounds
+            problem = basis.problem
+            _ = problem.sides, problem.classes, problem.names, basis.judged_by, basis.believed
+            self._prepared = basis
 
     @property
     def has_reasons(self) -> bool:
         """Whether reasons can be shown by now."""
-        return self._prepared is self.run.grounds
+        return self._prepared is self.run.basis
 
     def view(self, source: int, target: int | None) -> PairView:
-        """A pair as it is shown; without reasons where they are not prepared yet."""
-        grounds = self.run.grounds
-        return pair_view(grounds, source, target) if self._prepared is grounds else bare_view(grounds, source, target)
+        """A pair to show; without reasons where they are not prepared yet."""
+        basis = self.run.basis
+        return pair_view(basis, source, target) if self._prepared is basis else bare_view(basis, source, target)
 
-    def statuses(self, standings: DecisionState) -> NDArray[np.int8]:
+    def statuses(self) -> NDArray[np.int8]:
         """(n_source,) places in `STATUSES`."""
         status = np.zeros(len(self.queue.proposed), dtype=np.int8)
-        rows = self.run.grounds.source.entity_rows
-        for name, standing in standings.decided.items():
+        rows = self.run.basis.source.entity_rows
+        for name, decision in self.log.state.decided.items():
             if name in rows:
-                status[rows[name]] = STATUSES.index(standing.status)
+                status[rows[name]] = STATUSES.index(decision.status)
         return status
 
-    def rows(self, wanted: Filter) -> Rows:
+    def rows(self, wanted: Filter) -> Ids:
         """Source rows that a filter lets through, in the order of the queue."""
         queue = self.queue
         kept = np.ones(len(queue.proposed), dtype=bool)
         if wanted.status != "all":
-            kept &= self.statuses(self.log.state) == STATUSES.index(wanted.status)
+            kept &= self.statuses() == STATUSES.index(wanted.status)
         if wanted.outcome != "all":
             kept &= queue.verdict == VERDICTS.index(Verdict(wanted.outcome))
         if wanted.confidence != "all":
             low, high = {"high": (0.9, 2.0), "middling": (0.5, 0.9), "low": (-1.0, 0.5)}[wanted.confidence]
             kept &= queue.linked & (queue.probability >= low) & (queue.probability < high)
         if wanted.relation:
-            relations = queue.grounds.source.relations
+            relations = queue.basis.source.relations
             found = relations.index(wanted.relation) if wanted.relation in relations else None
             kept &= queue.with_relation(found) if found is not None else False
         if wanted.q:
@@ -147,13 +146,13 @@ class Session:
 
     @property
     def decided(self) -> int:
-        """How many entities something was decided about."""
-        rows = self.run.grounds.source.entity_rows
+        """How many entities have a decision."""
+        rows = self.run.basis.source.entity_rows
         return sum(name in rows for name in self.log.state.decided)
 
     @property
     def common_relations(self) -> list[str]:
         """Relations of the source, the commonest first."""
-        graph = self.run.grounds.source
+        graph = self.run.basis.source
         count = np.bincount(graph.relation, minlength=graph.n_relations)
         return [graph.relations[row] for row in np.argsort(-count, kind="stable")[:200].tolist()]
