@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import math
-import os
 import re
 import resource
 import sys
 from pathlib import Path
 from typing import Final
 
+from pydantic import ByteSize, TypeAdapter
+
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
-DEFAULT_SHARE = 0.6
-LEAST_LIMIT: Final = 2**26
-_POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_AMOUNT: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:([kmgt]?)(i?)b?|(%))", re.ASCII)
+_DEFAULT_SHARE: Final = 0.6
+_LEAST_LIMIT: Final = 2**26
+# pydantic reads the beginning of a text and ignores the rest, so the form is checked first.
+_AMOUNT: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?b?|%)", re.ASCII)
+_BYTES: Final = TypeAdapter(ByteSize)
 
 
 def machine_bytes() -> int:
     """Memory this process may use: the machine's, or its container's where that is less."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    import psutil  # here, since most commands do not need it
+
+    total = int(psutil.virtual_memory().total)
     try:
         limit = _CGROUP_LIMIT.read_text().strip()
     except OSError:
@@ -39,28 +42,35 @@ def parse_bytes(text: str) -> int:
     (1500000000, 67108864)
     """
     found = _AMOUNT.fullmatch(text.strip().lower())
-    if found is None or (found[3] and not found[2]):
+    try:
+        if found is None:
+            raise ValueError
+        number, unit = found.groups()
+        if unit != "%":
+            size = number.rstrip(".") + unit + "b" * unit.endswith("i")
+            return min(int(_BYTES.validate_python(size)), sys.maxsize)
+    except OverflowError:
+        return sys.maxsize
+    except ValueError:
         raise ValueError(
             f"{text!r} is no amount of memory; write a number with its unit (8GB, 500MB, 6GiB, 512MiB) or a share of "
             "the machine (50%)"
-        )
-    if found[4] and float(found[1]) > 100:
+        ) from None
+    if float(number) > 100:
         raise ValueError(f"{text!r} is more than the machine has; write at most 100%")
-    unit = machine_bytes() / 100 if found[4] else (1024 if found[3] else 1000) ** _POWERS[found[2]]
-    number = float(found[1]) * unit
-    return int(number) if math.isfinite(number) else sys.maxsize
+    return int(float(number) * (machine_bytes() / 100))
 
 
 def checked_limit(limit: int) -> int:
     """A memory limit that is not too small to work with; a ValueError otherwise."""
-    if limit < LEAST_LIMIT:
-        raise ValueError(f"{limit:,} bytes are too few to work with; give at least {LEAST_LIMIT // 2**20}MiB")
+    if limit < _LEAST_LIMIT:
+        raise ValueError(f"{limit:,} bytes are too few to work with; give at least {_LEAST_LIMIT // 2**20}MiB")
     return limit
 
 
 def default_limit() -> int:
     """The default memory limit in bytes: 60 % of the machine."""
-    return int(machine_bytes() * DEFAULT_SHARE)
+    return int(machine_bytes() * _DEFAULT_SHARE)
 
 
 def peak_mb() -> float:
