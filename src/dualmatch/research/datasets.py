@@ -164,10 +164,7 @@ def fetched_folders() -> dict[str, Path]:
 def fetch(dataset: Dataset, offline: bool = False, progress: FileProgress | None = None) -> Path:
     """Fetch the missing files of a dataset; one that was changed since is fetched again.
 
-    Raises
-    ------
-    InputError
-        Where files are missing and `offline` forbids the network, there is no network, or a file is not the right one.
+    `offline` forbids the network: then missing files are an error.
     """
     missing = [
         file

@@ -50,19 +50,10 @@ EXPERIMENTS: Final = {
 
 
 def collect_results(folder: Path, page: Path) -> list[Path]:
-    """Put the pages of all experiments into one, marking those that were not run.
+    """Put the pages that experiments wrote into `folder` into one page, marking those that were not run.
 
-    Parameters
-    ----------
-    folder:
-        Where the experiments wrote to.
-    page:
-        The page to write; figures and CSV files go to ``results/`` beside it.
-
-    Raises
-    ------
-    InputError
-        Where no experiment has been run, or a file that a page shows is gone.
+    Figures and CSV files go to ``results/`` beside it. An `InputError` says that no experiment has been run, or that a
+    file which a page shows is gone.
     """
     pages = {name: folder / f"{name}.md" for name in EXPERIMENTS}
     texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items() if path.is_file()}

@@ -53,28 +53,14 @@ UNKNOWN: Final = Provenance(_NOT_RECORDED, _NOT_RECORDED)
 
 @dataclass
 class Cells:
-    """A folder of finished cells, made when the first one is written.
-
-    Attributes
-    ----------
-    redo:
-        Cells of these methods are computed again, once, though they are there.
-    finished_only:
-        Compute nothing: a cell that is not there is None.
-    announce:
-        Called with the name of each cell that is begun.
-    not_run:
-        Cells that were asked for and are not there.
-    units:
-        Seconds of the machine's unit, recorded by cells that measure time.
-    """
+    """A folder of finished cells, made when the first one is written."""
 
     folder: Path
-    redo: frozenset[str] = frozenset()
-    finished_only: bool = False
-    announce: Callable[[str], None] = field(default=lambda _text: None)
-    not_run: set[str] = field(default_factory=set)
-    units: dict[str, float] = field(default_factory=dict)
+    redo: frozenset[str] = frozenset()  # methods whose cells are computed again, once, though they are there
+    finished_only: bool = False  # compute nothing: a cell that is not there is None
+    announce: Callable[[str], None] = field(default=lambda _text: None)  # called with each cell that is begun
+    not_run: set[str] = field(default_factory=set)  # cells that were asked for and are not there
+    units: dict[str, float] = field(default_factory=dict)  # seconds of the machine's unit as each cell measured it
     made: dict[str, Provenance] = field(default_factory=dict)
     _redone: set[Path] = field(default_factory=set)
 

@@ -44,25 +44,13 @@ _TEXT: Final = (
 
 @dataclass(frozen=True)
 class Curve:
-    """What each α gives, in the order of α.
-
-    Attributes
-    ----------
-    hits:
-        H@1 in percent, by the protocol of the paper's tables.
-    distances:
-        D and its terms, by the names of `TERMS`.
-    chosen:
-        Place of the α of smallest D.
-    pairs:
-        Pairs that were ranked.
-    """
+    """What each α gives, in the order of α."""
 
     alphas: tuple[float, ...]
-    hits: tuple[float, ...]
-    distances: Mapping[str, tuple[float, ...]]
-    chosen: int
-    pairs: int
+    hits: tuple[float, ...]  # H@1 in percent, by the protocol of the paper's tables
+    distances: Mapping[str, tuple[float, ...]]  # D and its terms, by the names of `TERMS`
+    chosen: int  # place of the α of smallest D
+    pairs: int  # how many were ranked
 
     @property
     def best(self) -> int:

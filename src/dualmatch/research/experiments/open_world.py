@@ -42,22 +42,12 @@ _VARIANTS: Final[dict[Method, str]] = {
 
 @dataclass(frozen=True, eq=False)
 class CutWorld:
-    """The graphs before the cut, and the pairs of both kinds.
-
-    Attributes
-    ----------
-    before, rows:
-        Both graphs of the facts before the cut, and the row that each of their entities has in the whole graph.
-    seeds: (n, 2)
-        Random observed pairs, rows of the whole graphs.
-    sets:
-        Tested pairs: all, observed, unobserved.
-    """
+    """The graphs before the cut, and the pairs of both kinds."""
 
     before: tuple[TemporalGraph, TemporalGraph]
-    rows: tuple[NDArray[np.integer], NDArray[np.integer]]
-    seeds: Pairs
-    sets: dict[str, Pairs]
+    rows: tuple[NDArray[np.integer], NDArray[np.integer]]  # of each entity of `before` in its whole graph
+    seeds: Pairs  # random observed pairs, rows of the whole graphs
+    sets: dict[str, Pairs]  # tested pairs: all, observed, unobserved
 
     @property
     def seeds_before(self) -> Pairs:

@@ -16,23 +16,22 @@ from dualmatch.files.atomic import replacing
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 _LINES: Final = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)))
-_GREYS: Final = ("#000000", "#1f4e79", "#8c2d04", "#4d4d4d", "#54278f", "#006d2c")
+_COLOURS: Final = ("#000000", "#1f4e79", "#8c2d04", "#4d4d4d", "#54278f", "#006d2c")
 _FACES: Final = ("#4d4d4d", "#ffffff", "#bdbdbd", "#737373")
 _HATCHES: Final = ("", "//", "..", "xx")
 _WIDTH, _HEIGHT = 4.4, 3.1
 _MANY: Final = 3  # series from which on the legend stands beside the plot
-KINDS: Final = ("png", "svg")
 
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a plot; `ringed` points are the ones to look at, said in the legend's words `ring`; some have words."""
+    """A line of a plot."""
 
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
-    ringed: tuple[int, ...] = ()
-    words: tuple[tuple[int, str], ...] = ()
+    ringed: tuple[int, ...] = ()  # the points to look at; the figure's `ring` says why
+    words: tuple[tuple[int, str], ...] = ()  # labels of some points
 
 
 @dataclass(frozen=True)
@@ -83,10 +82,9 @@ def draw(figure: Figure, stem: Path) -> list[Path]:
             for place, panel in enumerate(row):
                 axes = canvas.add_subplot(len(figure.rows), columns, number * columns + place + 1)
                 _draw_panel(axes, panel, figure.ring)
-        for kind in KINDS:
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             path = stem.with_name(f"{stem.name}.{kind}")
             with replacing(path) as temporary:
-                metadata = {"Date": None} if kind == "svg" else {"Software": None}
                 canvas.savefig(temporary, format=kind, dpi=160, metadata=metadata)
             paths.append(path)
     return paths
@@ -97,14 +95,12 @@ def _draw_panel(axes: Any, panel: Panel, ring: str) -> None:
         _draw_bars(axes, panel)
     else:
         _draw_lines(axes, panel, ring)
-    axes.set_title(panel.title)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
     axes.grid(visible=True, axis="y" if panel.categories else "both", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     if any(series.words for series in panel.series):
-        return  # its points are named where they are
-    if len(panel.series) > _MANY:
+        axes.margins(0.1, 0.2)  # room for the words: its points are named where they are
+    elif len(panel.series) > _MANY:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.02, 1.0))
     else:
         axes.legend(fontsize=8, framealpha=0.9)
@@ -113,8 +109,7 @@ def _draw_panel(axes: Any, panel: Panel, ring: str) -> None:
 def _draw_bars(axes: Any, panel: Panel) -> None:
     width = 0.8 / len(panel.series)
     for number, series in enumerate(panel.series):
-        shift = (number - (len(panel.series) - 1) / 2) * width
-        places = [x + shift for x in series.x]
+        places = [x + (number - (len(panel.series) - 1) / 2) * width for x in series.x]
         face, hatch = _FACES[number % len(_FACES)], _HATCHES[number % len(_HATCHES)]
         bars = axes.bar(places, series.y, width, label=series.label, color=face, edgecolor="black", hatch=hatch)
         axes.bar_label(bars, fmt="%.3g", fontsize=8, padding=2)
@@ -124,7 +119,7 @@ def _draw_bars(axes: Any, panel: Panel) -> None:
 
 def _draw_lines(axes: Any, panel: Panel, ring: str) -> None:
     for number, series in enumerate(panel.series):
-        colour = _GREYS[number % len(_GREYS)]
+        colour = _COLOURS[number % len(_COLOURS)]
         axes.plot(
             series.x,
             series.y,
@@ -142,19 +137,15 @@ def _draw_lines(axes: Any, panel: Panel, ring: str) -> None:
     if ring and any(series.ringed for series in panel.series):
         axes.plot([], [], marker="o", markersize=11, fillstyle="none", color="black", linestyle="none", label=ring)
     if panel.logarithmic:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log")
         _plain_ticks(axes, panel.series)
-    if any(series.words for series in panel.series):
-        axes.margins(0.1, 0.2)  # room for the words
 
 
 def _plain_ticks(axes: Any, series: Sequence[Series]) -> None:
     """Numbers as people write them, at the points measured."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-    places = sorted({x for each in series for x in each.x})
-    axes.xaxis.set_major_locator(FixedLocator(places))
+    axes.xaxis.set_major_locator(FixedLocator(sorted({x for each in series for x in each.x})))
     axes.tick_params(axis="x", labelrotation=30)
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     for axis in (axes.xaxis, axes.yaxis):

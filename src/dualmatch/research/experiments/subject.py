@@ -40,22 +40,12 @@ DICEWS-R is DICEWS with its facts drawn anew by the published procedure: its fig
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A benchmark folder that experiments run on; files are read when they are needed.
-
-    Attributes
-    ----------
-    name:
-        What our figures on it are called.
-    paper_name:
-        The dataset of the paper to compare with; None where the paper has none.
-    inputs:
-        Hash of everything that is read.
-    """
+    """A benchmark folder that experiments run on; files are read when they are needed."""
 
     path: Path
-    name: str
-    paper_name: str | None
-    inputs: str
+    name: str  # what our figures on it are called
+    paper_name: str | None  # the dataset of the paper to compare with, if there is one
+    inputs: str  # hash of everything that is read
 
     @property
     def slug(self) -> str:
