@@ -73,9 +73,9 @@ def by_the_parser(text: str, has_graphs: bool) -> tuple[str | None, ...] | None:
 @example(f'<http://e/a> <http://e/r> "x"^^<{LANG_STRING.replace("lang", "dirLang")}> .', True)
 @example("<urn:x:é> <https://e?q#f> <http://e/%41> .", True)
 def test_lines_that_are_split_are_what_the_parser_says(text: str, has_graphs: bool) -> None:
-    (found,) = plain_lines(io.BytesIO(text.encode()), has_graphs)
-    if found.others:
-        assert (found.plain.height, found.reified.height, found.others) == (0, 0, [(1, text.encode())])
+    ((found, others),) = plain_lines(io.BytesIO(text.encode()), has_graphs)
+    if others:
+        assert (found.plain.height, found.reified.height, others) == (0, 0, [(1, text.encode())])
         return
     expected = by_the_parser(text, has_graphs)
     if found.plain.height:
@@ -92,8 +92,8 @@ def test_most_lines_of_a_usual_file_are_split() -> None:
         '_:b1 <http://e/begin> "1835-03-01"^^<http://www.w3.org/2001/XMLSchema#date> .',
         f"_:b1 <{REIFIES}> <<( <http://e/a> <http://e/r> <http://e/b> )>> .",
     ]
-    (found,) = plain_lines(io.BytesIO("".join(f"{each}\n" for each in usual).encode()), False)
-    assert (found.plain.height, found.reified.height, found.others) == (3, 1, [])
+    ((found, others),) = plain_lines(io.BytesIO("".join(f"{each}\n" for each in usual).encode()), False)
+    assert (found.plain.height, found.reified.height, others) == (3, 1, [])
 
 
 FILE = (
@@ -163,9 +163,9 @@ def test_a_wrong_last_line_is_one_problem(tmp_path: Path) -> None:
 
 def test_no_lines_no_statements() -> None:
     assert [*plain_lines(io.BytesIO(b""), True)] == []
-    (found,) = plain_lines(io.BytesIO(b"\n\n"), True)
+    ((found, others),) = plain_lines(io.BytesIO(b"\n\n"), True)
     assert found.plain.schema == pl.Schema({**dict.fromkeys("spog", pl.String), "literal": pl.Boolean})
-    assert (found.plain.height, found.others) == (0, [])
+    assert (found.plain.height, others) == (0, [])
 
 
 GOOD = "<http://e/a> <http://e/r> <http://e/{}> .\n"

@@ -43,10 +43,7 @@ def unpacked_name(path: Path) -> str:
 def opened(path: Path, where_missing: str = "check the path") -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked on the fly; whatever goes wrong inside the block becomes an `InputError`.
 
-    Parameters
-    ----------
-    where_missing:
-        What to do where there is no such file.
+    `where_missing` says what to do where there is no such file.
     """
     try:
         if path == STANDARD_INPUT:
@@ -88,7 +85,7 @@ def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
     if packing == ".gz":
         return gzip.open(file)  # type: ignore[return-value]
     if packing == ".zst" or (ending == ".zst" and start):
-        return io.BufferedReader(_ZstdFile(file), 1 << 20)
+        return io.BufferedReader(_Pieces(_zstd_pieces(file)), 1 << 20)
     for name, magic in _NOT_READ.items():
         if re.match(magic, start):
             raise InputError(
@@ -119,32 +116,31 @@ def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         yield rest
 
 
-class _ZstdFile(io.RawIOBase):
-    """Frames of a ``.zst`` file, one after the other; unlike the library's own reader, a cut-off frame is an error."""
+def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What the frames of a ``.zst`` file hold; unlike in the library's own reader, a cut-off frame is an error."""
+    frame = None
+    while packed := file.read(1 << 20):
+        while packed:
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(packed)
+            packed, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise EOFError("it ends in the middle of a frame")
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._within_frame = False
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            packed = b""
-            if self._frame.eof:
-                packed = self._frame.unused_data
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-                self._within_frame = False
-            packed = packed or self._file.read(1 << 20)
-            if not packed:
-                if self._within_frame:
-                    raise EOFError("it ends in the middle of a frame")
-                return 0
-            self._within_frame = True
-            self._ready = memoryview(self._frame.decompress(packed))
+        while not self._ready and (piece := next(self._pieces, None)) is not None:
+            self._ready = memoryview(piece)
         size = min(len(buffer), len(self._ready))
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]

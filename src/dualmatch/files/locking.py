@@ -11,7 +11,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,12 +33,7 @@ class Holder:
 def locked(folder: Path) -> Iterator[Holder | None]:
     """Hold the lock of an existing folder; gives who held it last, None where nobody did.
 
-    Raises
-    ------
-    InputError
-        Where another process holds it.
-    OutputError
-        Where the folder cannot be written into.
+    An `InputError` where another process holds it, an `OutputError` where the folder cannot be written into.
     """
     path = folder / LOCK
     handle = _open_to_write(path)
@@ -57,12 +52,8 @@ def locked(folder: Path) -> Iterator[Holder | None]:
 def locked_for_reading(folder: Path) -> Iterator[None]:
     """Keep others from writing into a folder, not from reading it; nothing is changed in it.
 
-    Where the folder has no lock file, or one that cannot be locked, as on a read-only disk, this does nothing.
-
-    Raises
-    ------
-    InputError
-        Where a process is writing into it.
+    An `InputError` where a process is writing into it. Where the folder has no lock file, or one that cannot be
+    locked, as on a read-only disk, this does nothing.
     """
     path = folder / LOCK
     try:
@@ -83,22 +74,15 @@ def _open_to_write(path: Path) -> int:
     while True:
         with _as_output_error(f"{path.parent}: cannot be written into", "choose another folder"):
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
+        with ExitStack() as unless_locked:
+            unless_locked.callback(os.close, handle)
             with _as_output_error(f"{path}: cannot be locked", "choose a folder on a disk that has locks"):
-                is_locked = _lock(handle, fcntl.LOCK_EX)
-            if not is_locked and _lock(handle, fcntl.LOCK_SH):
-                raise InputError(
-                    f"{path.parent}: an update is reading it; wait for it to end, or choose another folder"
-                )
-            if not is_locked:
-                raise _at_work(path, handle)
+                if not _lock(handle, fcntl.LOCK_EX):
+                    raise _being_read(path) if _lock(handle, fcntl.LOCK_SH) else _at_work(path, handle)
             with suppress(FileNotFoundError):  # whoever held it may have removed the file
                 if os.path.samestat(os.fstat(handle), os.stat(path)):
+                    unless_locked.pop_all()
                     return handle
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)
 
 
 def _lock(handle: int, kind: int) -> bool:
@@ -108,6 +92,10 @@ def _lock(handle: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _being_read(path: Path) -> InputError:
+    return InputError(f"{path.parent}: an update is reading it; wait for it to end, or choose another folder")
 
 
 def _at_work(path: Path, handle: int) -> InputError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -57,15 +58,6 @@ def check_table(table: pl.DataFrame, path: Path, format: str | None = None) -> N
             )
 
 
-def _write_tsv(table: pl.DataFrame, out: BinaryIO) -> None:
-    """Names are written as they are, quotes and all."""
-    table.write_csv(out, separator="\t", quote_style="never", float_precision=DECIMALS)
-
-
-def _write_csv(table: pl.DataFrame, out: BinaryIO) -> None:
-    table.write_csv(out, float_precision=DECIMALS)
-
-
 def _write_parquet(table: pl.DataFrame, out: BinaryIO) -> None:
     try:
         table.write_parquet(out)
@@ -76,8 +68,9 @@ def _write_parquet(table: pl.DataFrame, out: BinaryIO) -> None:
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
-TABLE_WRITERS: Final[dict[str, Callable[[pl.DataFrame, BinaryIO], None]]] = {
-    "tsv": _write_tsv,
+_write_csv: Final = partial(pl.DataFrame.write_csv, float_precision=DECIMALS)
+TABLE_WRITERS: Final[dict[str, Callable[[pl.DataFrame, BinaryIO], object]]] = {
+    "tsv": partial(_write_csv, separator="\t", quote_style="never"),  # names as they are, quotes and all
     "csv": _write_csv,
     "parquet": _write_parquet,
 }

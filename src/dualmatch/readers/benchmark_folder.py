@@ -90,7 +90,7 @@ class BenchmarkFolder:
         numbers = table.select(whole_numbers(pl.col("source", "target")))
         known_ids = known_names = 0
         for side, graph, ids in (("source", self.source, self.source_ids), ("target", self.target, self.target_ids)):
-            known_ids += int((_rows_of(numbers[side].drop_nulls().to_numpy(), ids) >= 0).sum())
+            known_ids += int((_rows_of(numbers[side].drop_nulls(), ids) >= 0).sum())
             known_names += int((graph.rows_of(table[side]) >= 0).sum())
         are_ids = not any(column.null_count() for column in numbers) or known_ids > known_names
         return (self.source_ids, self.target_ids) if are_ids else (None, None)
@@ -128,7 +128,7 @@ def read_pairs(
     for side, graph, ids in (("source", source, source_ids), ("target", target, target_ids)):
         rows.append(_entity_rows(table, side, path, graph, ids))
         twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
-        _refuse(_repeated(rows[-1]), table, side, path, f"{side} entity", twice)
+        _refuse(~pl.Series(rows[-1]).is_first_distinct(), table, side, path, f"{side} entity", twice)
     return np.stack(rows, axis=1).astype(np.int32).reshape(-1, 2)
 
 
@@ -151,12 +151,8 @@ def read_forbidden_pairs(
 
 def _entity_rows(table: pl.DataFrame, side: str, path: Path, graph: TemporalGraph, ids: Ids | None) -> Ids:
     """Rows of the entities in column `side`, by id where `ids` are given, else by name."""
-    if ids is None:
-        rows = graph.rows_of(table[side])
-    else:
-        rows = _rows_of(as_ids(table, {side: f"{side} id"}, path)[side].to_numpy(), ids)
-    missing = f"is not in {graph.name}; fix it or leave the pair out"
-    _refuse(rows < 0, table, side, path, f"{side} entity", missing)
+    rows = graph.rows_of(table[side]) if ids is None else _rows_of(as_ids(table, {side: f"{side} id"}, path)[side], ids)
+    _refuse(rows < 0, table, side, path, f"{side} entity", f"is not in {graph.name}; fix it or leave the pair out")
     return rows
 
 
@@ -199,7 +195,7 @@ def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tup
     relation_ids, relations = _read_names(folder / f"rel_ids_{side}", [facts["relation"]], "relation")
 
     def column(name: str, ids: Ids, listing: str) -> NDArray[np.int32]:
-        rows = _rows_of(facts[name].to_numpy(), ids)
+        rows = _rows_of(facts[name], ids)
         _refuse(rows < 0, facts, name, triples, name, f"is not in {listing}_{side}; add it there or fix the id")
         return rows.astype(np.int32)
 
@@ -225,7 +221,7 @@ def _read_names(path: Path, used: list[pl.Series], kind: str) -> tuple[Ids, tupl
     table = as_ids(table, {"id": f"{kind} id"}, path)
     for column in ("id", "name"):
         twice = f"stands above already; give each {column} once"
-        _refuse(_repeated(table[column].to_numpy()), table, column, path, column, twice)
+        _refuse(~table[column].is_first_distinct(), table, column, path, column, twice)
     return table["id"].to_numpy(), tuple(table["name"].to_list())
 
 
@@ -255,7 +251,7 @@ def _time_columns(
         given = facts[name].is_not_null().to_numpy()
         codes = facts[name].fill_null(0).to_numpy()
         if times is not None:
-            rows = _rows_of(codes, np.array([*times], dtype=np.int64))
+            rows = _rows_of(facts[name].fill_null(0), np.array([*times], dtype=np.int64))
             missing = "is not in time_id; add it there or fix the id"
             _refuse(given & (rows < 0), facts, name, path, "time", missing)
             codes = np.array([*times.values()], dtype=np.int64)[np.maximum(rows, 0)]
@@ -263,24 +259,14 @@ def _time_columns(
     return columns[0], columns[1]
 
 
-def _rows_of(values: Ids, ids: Ids) -> Ids:
+def _rows_of(values: pl.Series, ids: Ids) -> Ids:
     """Row of each value in `ids` (any order, gaps allowed), -1 where it is missing."""
-    if not len(ids):
-        return np.full(len(values), -1, dtype=np.int64)
-    order = np.argsort(ids, kind="stable")
-    place = np.minimum(np.searchsorted(ids[order], values), len(ids) - 1)
-    rows = order[place]
-    return np.where(ids[rows] == values, rows, -1)
+    return values.replace_strict(ids, np.arange(len(ids)), default=-1, return_dtype=pl.Int64).to_numpy()
 
 
-def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Which values occurred earlier already."""
-    repeated = np.ones(len(values), dtype=bool)
-    repeated[np.unique(values, return_index=True)[1]] = False
-    return repeated
-
-
-def _refuse(wrong: NDArray[np.bool_], table: pl.DataFrame, column: str, path: Path, kind: str, why: str) -> None:
+def _refuse(
+    wrong: NDArray[np.bool_] | pl.Series, table: pl.DataFrame, column: str, path: Path, kind: str, why: str
+) -> None:
     """End in an `InputError` where any row is wrong: ``kind``, the value that was given, and why."""
     refuse(table.filter(wrong), column, path, lambda value: f"{kind} {value} {why}")
 

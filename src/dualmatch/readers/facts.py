@@ -19,7 +19,7 @@ from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.readers.columns import INTERVAL, NAMES, POINT, TableShape, numbered, table_shape
 from dualmatch.readers.read_options import ReadOptions
-from dualmatch.readers.rejected_lines import Rejections
+from dualmatch.readers.rejected_lines import OfRow, Rejections
 from dualmatch.readers.time_column import WRONG, Codes, TimeParser
 
 logger = logging.getLogger(__name__)
@@ -44,8 +44,8 @@ class Rows:
 
     path: Path
     table: pl.DataFrame
-    text: Callable[[int], str]
-    place: Callable[[int], str] = lambda _: "its line is not known"
+    text: OfRow
+    place: OfRow = lambda _: "its line is not known"
 
 
 class Collector:
@@ -92,7 +92,7 @@ class Collector:
         table = rows.table
         failed = np.zeros(table.height, dtype=bool)
 
-        def reject(wrong: Mask, why: Callable[[int], str]) -> None:
+        def reject(wrong: Mask, why: OfRow) -> None:
             at = np.flatnonzero(wrong & ~failed)
             if len(at):
                 lines = table[LINE].gather(at).to_list()
@@ -110,11 +110,16 @@ class Collector:
         is_reversed = (end < begin) & (begin != UNKNOWN) & (end != UNKNOWN)
         at = np.flatnonzero(is_reversed)  # few: only these are looked at closely
         is_reversed[at] = ends_before_begin(begin[at], end[at])
-        reject(is_reversed, lambda row: _ends_early(int(begin[row]), int(end[row])))
+
+        def ends_early(row: int) -> str:
+            first, last = (format_date(int(codes[row])) for codes in (begin, end))
+            return f"ends in {last}, before it begins in {first}; fix one of the two"
+
+        reject(is_reversed, ends_early)
         facts = table.select(NAMES).with_columns(begin=pl.Series(begin), end=pl.Series(end))
         self._facts.append(facts.filter(~failed) if failed.any() else facts)
 
-    def _codes(self, given: pl.Series, reject: Callable[[Mask, Callable[[int], str]], None]) -> Codes:
+    def _codes(self, given: pl.Series, reject: Callable[[Mask, OfRow], None]) -> Codes:
         if given.dtype == pl.Int32:
             return given.to_numpy()
         codes = self.times.codes(given)
@@ -136,7 +141,3 @@ class Collector:
             order = without_repeats(order, head, relation, tail, begin, end)
         columns = head[order], relation[order], tail[order], begin[order], end[order]
         return TemporalGraph(*columns, tuple(entities.to_list()), tuple(relations.to_list()), name=name)
-
-
-def _ends_early(begin: int, end: int) -> str:
-    return f"ends in {format_date(end)}, before it begins in {format_date(begin)}; fix one of the two"

@@ -13,6 +13,8 @@ from dualmatch.files.atomic import replacing
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 
 OnError = Literal["stop", "skip"]
+OfRow = Callable[[int], str]
+"""A text for the row of this number."""
 DEFAULT_LIMIT: Final = 1000
 LONGEST_TEXT: Final = 1000
 
@@ -55,13 +57,7 @@ class Rejections:
         self.total = 0
         self.kept: list[Rejected] = []
 
-    def add(
-        self,
-        path: Path,
-        rows: Iterable[tuple[int, int | None]],
-        why: Callable[[int], str],
-        text: Callable[[int], str],
-    ) -> None:
+    def add(self, path: Path, rows: Iterable[tuple[int, int | None]], why: OfRow, text: OfRow) -> None:
         """Reject rows given as (row, line number); `why` and `text` are called only for those that will be shown."""
         space = SHOWN_PROBLEMS if self._is_refused else max(self.limit, SHOWN_PROBLEMS)
         for row, line in rows:
@@ -116,11 +112,11 @@ class Rejections:
 
 def _texts(path: Path, lines: set[int]) -> dict[int | None, str]:
     """Lines of a file read again, for formats whose parser does not give them."""
-    found: dict[int | None, str] = {}
     if not lines or path == STANDARD_INPUT:
-        return found
+        return {}
     with opened(path) as file:
-        for number, line in enumerate(islice(file, max(lines)), start=1):
-            if number in lines:
-                found[number] = line.decode("utf-8", "replace").rstrip("\r\n")[:LONGEST_TEXT]
-    return found
+        return {
+            number: line.decode("utf-8", "replace").rstrip("\r\n")[:LONGEST_TEXT]
+            for number, line in enumerate(islice(file, max(lines)), start=1)
+            if number in lines
+        }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -29,38 +28,30 @@ YEAR, MONTH, DAY = 9, 10, 11
 """``timePrecision``: 9 is a year, 10 a month, 11 a day; less is a decade, a century …, more a time of day."""
 FACTS_AT_ONCE: Final = 200_000
 
-_PREDICATE: Final = re.compile(
-    r"(?P<base>.*)/prop/(?P<kind>statement/|qualifier/value/|qualifier/|direct/|)(?P<id>P\d+)\Z"
-)
-_KINDS: Final = {"": "claim", "statement/": "statement", "qualifier/": "qualifier", "qualifier/value/": "value"}
+_KINDS: Final = {
+    "": "claim",
+    "statement/": "statement",
+    "qualifier/": "qualifier",
+    "qualifier/value/": "value",
+    "direct/": "direct",
+}
+_PREDICATE: Final = re.compile(rf"(?P<base>.*)/prop/(?P<kind>{'|'.join(_KINDS)})(?P<id>P\d+)\Z")
 _ROLES: Final = {"P580": ("begin",), "P582": ("end",), "P585": ("begin", "end")}
 _NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
 
 
-@dataclass(frozen=True)
-class WikibasePredicate:
-    """A predicate such as ``http://www.wikidata.org/prop/statement/P39``, taken apart.
+def wikibase_predicate(predicate: str) -> tuple[str | None, str | None]:
+    """Kind and property of a predicate such as ``http://www.wikidata.org/prop/direct/P39``; None where it has none.
 
-    Attributes
-    ----------
-    kind:
-        ``"claim"`` (p:), ``"statement"`` (ps:), ``"qualifier"`` (pq:), ``"value"`` (pqv:) or ``"direct"`` (wdt:).
-    property:
-        The IRI of the property itself, ``http://www.wikidata.org/entity/P39``.
+    Kinds are ``"claim"`` (p:), ``"statement"`` (ps:), ``"qualifier"`` (pq:), ``"value"`` (pqv:), ``"direct"`` (wdt:).
+
+    >>> wikibase_predicate("http://www.wikidata.org/prop/direct/P39")
+    ('direct', 'http://www.wikidata.org/entity/P39')
     """
-
-    kind: str
-    property: str
-
-    @classmethod
-    def of(cls, predicate: str) -> WikibasePredicate | None:
-        """Take a predicate apart; None where it is none of a Wikibase's.
-
-        >>> WikibasePredicate.of("http://www.wikidata.org/prop/direct/P39").kind
-        'direct'
-        """
-        match = _PREDICATE.match(predicate)
-        return match and cls(_KINDS.get(match["kind"], "direct"), f"{match['base']}/entity/{match['id']}")
+    match = _PREDICATE.match(predicate)
+    if match is None:
+        return None, None
+    return _KINDS[match["kind"]], f"{match['base']}/entity/{match['id']}"
 
 
 def at_precision(codes: Codes, precision: NDArray[np.integer]) -> Codes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -17,6 +18,7 @@ from dualmatch.readers.columns import FACT
 from dualmatch.readers.facts import Collector, Rows
 from dualmatch.readers.rdf.quads import read_quads
 from dualmatch.readers.rdf.statements import LABELS, statements_of
+from dualmatch.readers.rejected_lines import OfRow
 
 _LOOKED_UP: Final = 50
 """Of how many wrong times the line is looked for: the parser does not give it."""
@@ -34,7 +36,7 @@ def read_rdf(file: BinaryIO, path: Path, collector: Collector, format: str) -> N
     s, p, o = (_shortened(name, options.namespaces) for name in "spo")
     table = found.facts.select(pl.lit(None, dtype=pl.UInt32).alias(LINE), s, p, o, "begin", "end")
     table.columns = [LINE, *FACT]
-    place = _Places(path, found.facts.select("s", "o")).of
+    place = _places(path, found.facts.select("s", "o"))
     collector.add(Rows(path, table, lambda row: " ".join(table.row(row)[1:4]), place))
     if options.literals:
         attribute = pl.when(pl.col("p").is_in(LABELS)).then(pl.lit(LABEL)).otherwise(p)
@@ -96,26 +98,24 @@ def _lines_with(texts: set[str], path: Path) -> dict[str, int]:
     return found
 
 
-class _Places:
-    """Where facts stand in a file: the parser gives no line, so their names are looked for."""
+def _places(path: Path, facts: pl.DataFrame) -> OfRow:
+    """Where facts stand in a file: the parser gives no line, so their names are looked for, of the first few."""
+    searches = count(1)
 
-    def __init__(self, path: Path, facts: pl.DataFrame) -> None:
-        self._path, self._facts = path, facts
-        self._searches = 0
-
-    def of(self, row: int) -> str:
-        """In words: the first line that names the subject and the object, else the first that names the subject."""
-        self._searches += 1
+    def place(row: int) -> str:
+        """The first line that names the subject and the object, else the first that names the subject."""
         first = None
-        if self._path != STANDARD_INPUT and self._searches <= SHOWN_PROBLEMS:
-            subject, object_ = (_mention(name) for name in self._facts.row(row))
-            with opened(self._path) as file:
+        if path != STANDARD_INPUT and next(searches) <= SHOWN_PROBLEMS:
+            subject, object_ = (_mention(name) for name in facts.row(row))
+            with opened(path) as file:
                 for number, line in enumerate(file, start=1):
                     if subject.search(line):
                         if object_.search(line):
                             return f"look at line {number}"
                         first = first or number
         return "the parser gives no line" + (f"; look from line {first} on" if first else "")
+
+    return place
 
 
 def _mention(name: str) -> re.Pattern[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -14,7 +13,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import shown
-from dualmatch.readers.rdf.triple_lines import REIFIES, OddLine, plain_lines
+from dualmatch.readers.rdf.triple_lines import REIFIES, OddLine, Quads, plain_lines
 from dualmatch.readers.rejected_lines import Rejections
 
 _FORMATS: Final = {
@@ -35,41 +34,22 @@ _AT_ONCE: Final = 1000
 _UNNAMED: Final = re.compile(r"[0-9a-f]{24,32}\Z")
 
 
-@dataclass(frozen=True, eq=False)
-class Quads:
-    """All statements of a file.
-
-    Attributes
-    ----------
-    plain:
-        ``s``, ``p``, ``o``, ``g`` (null for the default graph) as text, and ``literal``, whether the object is one.
-        Blank nodes begin with ``_:``.
-    reified:
-        ``node``, ``s``, ``p``, ``o``, ``literal``: triple terms and the node that reifies each.
-    """
-
-    plain: pl.DataFrame
-    reified: pl.DataFrame
-
-
 def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, blank_prefix: str = "") -> Quads:
     """Parse a file; statements that are no RDF are rejected, and the rest of the file is read.
 
-    Parameters
-    ----------
-    blank_prefix:
-        Goes before the name of every blank node, to keep those of several files apart.
+    `blank_prefix` goes before the name of every blank node, to keep those of several files apart.
     """
-    parser = _Parser(path, format, rejections, blank_prefix)
-    if format not in _BY_LINES:
-        parser.take(parser.quads_of_file(file))
-        return parser.quads()
+    parser = _Parser(path, format, rejections)
     parts: list[Quads] = []
-    for lines in plain_lines(file, format in _HAS_GRAPHS):
-        parts.append(Quads(_prefixed(lines.plain, blank_prefix), _prefixed(lines.reified, blank_prefix)))
-        parser.take(parser.quads_of_lines(lines.others))
+    if format in _BY_LINES:
+        for quads, others in plain_lines(file, format in _HAS_GRAPHS):
+            parts.append(quads)
+            parser.take(parser.quads_of_lines(others))
+    else:
+        parser.take(parser.quads_of_file(file))
     parts.append(parser.quads())
-    return Quads(pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts]))
+    plain, reified = pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts])
+    return Quads(_prefixed(plain, blank_prefix), _prefixed(reified, blank_prefix))
 
 
 def _prefixed(table: pl.DataFrame, prefix: str) -> pl.DataFrame:
@@ -114,10 +94,9 @@ class _Parser:
     those a random label, with which no two runs would agree.
     """
 
-    def __init__(self, path: Path, format: str, rejections: Rejections, blank_prefix: str) -> None:
+    def __init__(self, path: Path, format: str, rejections: Rejections) -> None:
         self.path, self.format, self.rejections = path, format, rejections
         self._plain, self._reified = _Columns(), _Columns()
-        self._prefix = blank_prefix
         self._blank_names: dict[str, str] = {}
         self._unnamed = 0
 
@@ -197,7 +176,7 @@ class _Parser:
         if name is None:
             is_unnamed = _UNNAMED.match(label) is not None
             self._unnamed += is_unnamed
-            name = self._blank_names[label] = f"_:{self._prefix}" + (f".{self._unnamed}" if is_unnamed else label)
+            name = self._blank_names[label] = f"_:.{self._unnamed}" if is_unnamed else f"_:{label}"
         return name
 
 

@@ -20,11 +20,10 @@ import numpy as np
 import polars as pl
 
 from dualmatch.graph.times import UNKNOWN
-from dualmatch.readers.rdf.quads import Quads
-from dualmatch.readers.rdf.triple_lines import RDF
+from dualmatch.readers.rdf.triple_lines import RDF, Quads
 from dualmatch.readers.read_options import TimePredicates
 from dualmatch.readers.time_column import WRONG, TimeParser
-from dualmatch.readers.wikidata import DAY, ONTOLOGY, WikibasePredicate, at_precision, without_year_zero
+from dualmatch.readers.wikidata import DAY, ONTOLOGY, at_precision, wikibase_predicate, without_year_zero
 
 LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -67,9 +66,10 @@ def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) 
     links = plain.filter(~pl.col("literal"))
 
     is_wikibase = bool(links["kind"].is_in(["statement", "direct"]).any())
-    reifiers = _reifiers(quads, links)
-    valued = plain.filter(pl.col("p") == f"{RDF}value").select(pl.col("s").alias("node"))
-    middle = _middle_nodes(links, times, reifiers, valued)
+    # Whatever stands for a triple, one with a literal included, is no entity.
+    reifiers = pl.concat([quads.reified.select("node"), links.filter(pl.col("p").is_in([*_PARTS])).select(node="s")])
+    valued = plain.filter(pl.col("p") == f"{RDF}value").select(node="s")
+    middle = _middle(links, times, reifiers, valued)
     stated = [quads.reified.filter(~pl.col("literal")).select("node", *_TRIPLE), _reified(links)]
     statements = pl.concat([*stated, _claims(links) if is_wikibase else _through(middle, links, valued)])
     graphs = timed.join(links, left_on="node", right_on="g", how="semi").select("node")
@@ -87,25 +87,16 @@ def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) 
     )
 
 
-def _reifiers(quads: Quads, links: pl.DataFrame) -> pl.DataFrame:
-    """``node``: what stands for a triple, one with a literal included, and so is no entity."""
-    plain = links.filter(pl.col("p").is_in([*_PARTS])).select(pl.col("s").alias("node"))
-    return pl.concat([quads.reified.select("node"), plain]).unique()
-
-
 def _meanings(predicates: list[str], time_predicates: TimePredicates) -> pl.DataFrame:
     """What predicates ``p`` mean: ``role`` of a time, ``kind`` and ``property`` in a Wikibase; null where nothing."""
-    rows = []
-    for name in predicates:
-        part = WikibasePredicate.of(name)
-        rows.append((name, time_predicates.role_of(name), part and part.kind, part and part.property))
+    rows = [(name, time_predicates.role_of(name), *wikibase_predicate(name)) for name in predicates]
     return pl.DataFrame(rows, schema=dict.fromkeys(("p", "role", "kind", "property"), pl.String), orient="row")
 
 
 def _times(plain: pl.DataFrame, parser: TimeParser) -> tuple[pl.DataFrame, int]:
     """``node``, ``role``, ``o`` (text), ``code`` of every time, and how many are coarser than a year."""
     with_role = plain.filter(pl.col("role").is_not_null())
-    written = with_role.filter("literal").select(pl.col("s").alias("node"), "role", "o", "kind")
+    written = with_role.filter("literal").select("role", "o", "kind", node="s")
     codes = parser.codes(written["o"])
     codes = np.where(written["kind"].is_not_null().to_numpy(), without_year_zero(codes), codes)
     written = written.select("node", "role", "o").with_columns(code=pl.Series(codes, dtype=pl.Int32))
@@ -117,14 +108,11 @@ def _times(plain: pl.DataFrame, parser: TimeParser) -> tuple[pl.DataFrame, int]:
 def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, parser: TimeParser) -> tuple[pl.DataFrame, int]:
     """Times of a Wikibase's value nodes, cut to their precision."""
     values, precisions = (
-        plain.filter(pl.col("p") == ONTOLOGY + name).select(pl.col("s").alias("value"), pl.col("o").alias(name))
+        plain.filter(pl.col("p") == ONTOLOGY + name).select(pl.col("o").alias(name), value="s")
         for name in ("timeValue", "timePrecision")
     )
-    found = (
-        value_links.select(pl.col("s").alias("node"), "role", pl.col("o").alias("value"))
-        .join(values, on="value")
-        .join(precisions, on="value", how="left")
-    )
+    found = value_links.select("role", node="s", value="o").join(values, on="value")
+    found = found.join(precisions, on="value", how="left")
     codes = without_year_zero(parser.codes(found["timeValue"]))
     precision = found["timePrecision"].cast(pl.Int32, strict=False).fill_null(DAY).to_numpy()
     cut = at_precision(codes, precision)
@@ -135,17 +123,17 @@ def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, parser: TimePar
 
 def _intervals(timed: pl.DataFrame) -> pl.DataFrame:
     """``node``, ``begin``, ``end`` (null where unknown): the first begin and the last end a node has."""
-    known = pl.col("code").filter(pl.col("code") != UNKNOWN)
-    is_begin, is_end = (
-        pl.col("role").filter(pl.col("code") != UNKNOWN).is_in([role, "time"]) for role in ("begin", "end")
+    begin, end = (
+        pl.col("code").filter((pl.col("code") != UNKNOWN) & pl.col("role").is_in([role, "time"]))
+        for role in ("begin", "end")
     )
-    return timed.group_by("node").agg(begin=known.filter(is_begin).min(), end=known.filter(is_end).max())
+    return timed.group_by("node").agg(begin=begin.min(), end=end.max())
 
 
 def _reified(links: pl.DataFrame) -> pl.DataFrame:
     """``node``, ``s``, ``p``, ``o`` of plain RDF reification."""
     parts = [
-        links.filter(pl.col("p") == predicate).select(pl.col("s").alias("node"), pl.col("o").alias(part))
+        links.filter(pl.col("p") == predicate).select(pl.col("o").alias(part), node="s")
         for predicate, part in _PARTS.items()
     ]
     return parts[0].join(parts[1], on="node").join(parts[2], on="node").select("node", *_TRIPLE)
@@ -153,27 +141,24 @@ def _reified(links: pl.DataFrame) -> pl.DataFrame:
 
 def _claims(links: pl.DataFrame) -> pl.DataFrame:
     """``node``, ``s``, ``p``, ``o`` of a Wikibase's statements, those it calls deprecated left out."""
-    claims = links.filter(pl.col("kind") == "claim").select("s", "property", pl.col("o").alias("node"))
-    values = links.filter(pl.col("kind") == "statement").select(pl.col("s").alias("node"), "property", "o")
+    claims = links.filter(pl.col("kind") == "claim").select("s", "property", node="o")
+    values = links.filter(pl.col("kind") == "statement").select("property", "o", node="s")
     deprecated = links.filter((pl.col("p") == f"{ONTOLOGY}rank") & (pl.col("o") == f"{ONTOLOGY}DeprecatedRank"))
-    claims = claims.join(deprecated.select(pl.col("s").alias("node")), on="node", how="anti")
+    claims = claims.join(deprecated.select(node="s"), on="node", how="anti")
     found = claims.join(values, on=["node", "property"]).filter(~pl.col("o").str.starts_with("_:"))
     return found.select("node", "s", pl.col("property").alias("p"), "o")
 
 
-def _middle_nodes(
-    links: pl.DataFrame, times: pl.DataFrame, reifiers: pl.DataFrame, valued: pl.DataFrame
-) -> pl.DataFrame:
+def _middle(links: pl.DataFrame, times: pl.DataFrame, reifiers: pl.DataFrame, valued: pl.DataFrame) -> pl.DataFrame:
     """``s``, ``p``, ``node`` of n-ary statements ``s p [ q o ]``.
 
     Nodes in the middle are the blank nodes that a predicate leads to, where it leads to any that has a time; and
     whatever has an ``rdf:value``.
     """
-    into = links.select("s", "p", pl.col("o").alias("node")).join(reifiers, on="node", how="anti")
+    into = links.select("s", "p", node="o").join(reifiers, on="node", how="anti")
     blank = into.filter(pl.col("node").str.starts_with("_:"))
     dated = blank.join(times, on="node", how="semi")
-    found = [blank.join(dated, on="p", how="semi"), into.join(valued, on="node", how="semi")]
-    return pl.concat(found).unique()
+    return pl.concat([blank.join(dated, on="p", how="semi"), into.join(valued, on="node", how="semi")]).unique()
 
 
 def _through(middle: pl.DataFrame, links: pl.DataFrame, valued: pl.DataFrame) -> pl.DataFrame:
@@ -181,7 +166,7 @@ def _through(middle: pl.DataFrame, links: pl.DataFrame, valued: pl.DataFrame) ->
 
     With one ``o``, or with an ``rdf:value``, the relation is p; with several ``o`` it is each one's q.
     """
-    out = links.filter(pl.col("p") != f"{RDF}type").select(pl.col("s").alias("node"), pl.col("p").alias("q"), "o")
+    out = links.filter(pl.col("p") != f"{RDF}type").select("o", node="s", q="p")
     is_value = pl.col("q") == f"{RDF}value"
     out = pl.concat([out.filter(is_value), out.join(valued, on="node", how="anti")])
     out = out.with_columns(several=pl.len().over("node") > 1)

@@ -36,35 +36,28 @@ _LACKS_LANGUAGE: Final = rf'"\^\^<{re.escape(RDF)}(?:langString|dirLangString)>'
 _NOTHING: Final = r"^[ \t]*(?:#.*)?$"
 
 OddLine = tuple[int, bytes]
+"""A line of another form, with its number in the file."""
 
 
 @dataclass(frozen=True, eq=False)
-class PlainLines:
-    """What one block of a file says.
+class Quads:
+    """Statements.
 
     Attributes
     ----------
     plain:
-        ``s``, ``p``, ``o``, ``g`` (null for the default graph), ``literal``; blank nodes as ``_:label``.
+        ``s``, ``p``, ``o``, ``g`` (null for the default graph) as text, and ``literal``, whether the object is one.
+        Blank nodes begin with ``_:``.
     reified:
-        ``node``, ``s``, ``p``, ``o``, ``literal``.
-    others:
-        The lines that are not of the plain form, each with its number in the file.
+        ``node``, ``s``, ``p``, ``o``, ``literal``: triple terms and the node that reifies each.
     """
 
     plain: pl.DataFrame
     reified: pl.DataFrame
-    others: list[OddLine]
 
 
-def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[PlainLines]:
-    """Split a file block by block.
-
-    Parameters
-    ----------
-    has_graphs:
-        Whether a fourth term may follow, as in N-Quads.
-    """
+def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[tuple[Quads, list[OddLine]]]:
+    """Split a file block by block; with `has_graphs`, a fourth term may follow, as in N-Quads."""
     number = 1
     for block in blocks(file):
         if b"\r" in block:  # alone, it ends a line too
@@ -73,7 +66,7 @@ def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[PlainLines]:
         number += block.count(b"\n")
 
 
-def _split(block: bytes, number: int, has_graphs: bool) -> PlainLines:
+def _split(block: bytes, number: int, has_graphs: bool) -> tuple[Quads, list[OddLine]]:
     block, others = _text_only(block, number)
     table = (
         _lines(block)
@@ -87,10 +80,9 @@ def _split(block: bytes, number: int, has_graphs: bool) -> PlainLines:
     is_plain = start & named & typed & pl.col("rest").str.contains(_QUAD_END if has_graphs else _OBJECT)
     is_reified = start & named & (pl.col("p") == f"<{REIFIES}>") & pl.col("rest").str.contains(_TRIPLE_TERM)
     table = table.with_columns(plain=is_plain.fill_null(False), reified=is_reified.fill_null(False))
-    odd = table.filter(~pl.col("plain") & ~pl.col("reified"))
-    odd = odd.filter(~pl.col("line").str.contains(_NOTHING))
+    odd = table.filter(~pl.col("plain") & ~pl.col("reified") & ~pl.col("line").str.contains(_NOTHING))
     others += [(at, line.encode()) for at, line in odd.select("number", "line").iter_rows()]
-    return PlainLines(_plain(table.filter("plain"), has_graphs), _reified(table.filter("reified")), sorted(others))
+    return Quads(_plain(table.filter("plain"), has_graphs), _reified(table.filter("reified"))), sorted(others)
 
 
 def _text_only(block: bytes, number: int) -> tuple[bytes, list[OddLine]]:
