@@ -21,10 +21,8 @@ from dualmatch.files.atomic import sync
 
 COMMIT: Final = "f2ba7137b9b83412227fee0d8838e16c00c5383f"
 ORIGIN: Final = f"https://raw.githubusercontent.com/ZJU-DAILY/DualMatch/{COMMIT}/data"
-URL_VARIABLE: Final = "DUALMATCH_DATASETS_URL"
-"""Environment variable with the address of a mirror of `ORIGIN`."""
-CACHE_VARIABLE: Final = "DUALMATCH_DATASETS"
-"""Environment variable with the folder that datasets are kept in."""
+URL_VARIABLE: Final = "DUALMATCH_DATASETS_URL"  # with the address of a mirror of ORIGIN
+CACHE_VARIABLE: Final = "DUALMATCH_DATASETS"  # with the folder that datasets are kept in
 TERMS: Final = "compiled by the TEA-GNN authors (CC BY-NC 4.0), published again with DualMatch (Apache-2.0)"
 
 FileProgress = Callable[[str, int, int], None]
@@ -55,6 +53,9 @@ class RemoteFile:
     name: str
     blob: str | None = None
     size: int | None = None
+
+    def is_at(self, path: Path) -> bool:
+        return path.is_file() and self.blob in (None, git_blob(path))
 
     def what_is_wrong(self, path: Path) -> str | None:
         """In what a received file differs from the published one."""
@@ -150,10 +151,10 @@ def origin() -> str:
 
 def dataset_called(name: str) -> Dataset:
     """A dataset by name, in any case of letters; an `InputError` lists the names there are."""
-    for dataset in DATASETS.values():
-        if dataset.name.lower() == name.lower():
-            return dataset
-    raise InputError(f"{name}: no such dataset; there are {', '.join(DATASETS)}")
+    found = {known.lower(): dataset for known, dataset in DATASETS.items()}.get(name.lower())
+    if found is None:
+        raise InputError(f"{name}: no such dataset; there are {', '.join(DATASETS)}")
+    return found
 
 
 def fetched_folders() -> dict[str, Path]:
@@ -166,11 +167,7 @@ def fetch(dataset: Dataset, offline: bool = False, progress: FileProgress | None
 
     `offline` forbids the network: then missing files are an error.
     """
-    missing = [
-        file
-        for file in dataset.files
-        if not (path := dataset.path / file.name).is_file() or (file.blob is not None and git_blob(path) != file.blob)
-    ]
+    missing = [file for file in dataset.files if not file.is_at(dataset.path / file.name)]
     if missing and offline:
         names = ", ".join(file.name for file in missing)
         raise InputError(f"{dataset.name}: {names} not in {dataset.path}, and --offline forbids to fetch; leave it out")

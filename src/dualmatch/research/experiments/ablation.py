@@ -6,26 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 from scipy import special
 
 from dualmatch.config import TRAINED, Method
-from dualmatch.evaluate import are_right, f1_score
-from dualmatch.methods.evidence import MORE_LIKELY_THAN_NOT, align_by_evidence
+from dualmatch.methods.evidence import align_by_evidence
 from dualmatch.methods.evidence.problem import Part, Problem
 from dualmatch.research.experiments.cells import Result
-from dualmatch.research.experiments.paper import ABLATION, Hits, Setting
-from dualmatch.research.experiments.results import (
-    Column,
-    Report,
-    Row,
-    Spread,
-    Table,
-    Value,
-    hits_columns,
-    hits_of,
-    spread,
-)
+from dualmatch.research.experiments.paper import ABLATION, Setting
+from dualmatch.research.experiments.results import Column, Report, Row, Spread, Table, hits_columns, hits_of, spread
 from dualmatch.research.experiments.workbench import Study, Workbench, rankings_of
 
 _SETTING: Final[Setting] = "less"
@@ -50,102 +38,88 @@ def _at_alpha(alpha: str | None = None, **options: Any) -> Variant:
 
     def variant(bench: Workbench, seed: int) -> Result | None:
         decoded = bench.decoded(_SETTING, seed, **options)
-        return None if decoded is None else decoded["alphas"].get(alpha or decoded["chosen"])
+        at = None if decoded is None else decoded["alphas"].get(alpha or decoded["chosen"])
+        return None if at is None else {"protocols": at}
 
     return variant
 
 
 def _method(method: Method) -> Variant:
-    return lambda bench, seed: _protocols(bench.run(method, _SETTING, seed))
+    return lambda bench, seed: bench.run(method, _SETTING, seed)
 
 
 def _evidence_without(part: Part) -> Variant:
-    return lambda bench, _seed: _protocols(evidence_without(bench, part))
+    return lambda bench, _seed: evidence_without(bench, part)
 
 
-def _protocols(run: Result | None) -> Result | None:
-    return None if run is None else run["protocols"]
-
-
-PAPER_PARTS: Final[dict[str, tuple[str, Variant]]] = {
-    "whole": ("method dualmatch", _at_alpha()),
-    "− TE": ("− TE (no Temporal-Encoder: α = 0)", _at_alpha("0.0")),
-    "− RE": ("− RE (no Relational-Encoder: time alone)", _method("temporal")),
-    "− TAL": ("− TAL (dual aspect: no time aspect in training)", _at_alpha(time_aspect=False)),
-    "− TA": ("− TA (no aggregation of times: L = 0)", _at_alpha(hops=0)),
-    "− α": ("− α (α = 1)", _at_alpha("1.0")),
-    "− GM-D": ("− GM-D (the naive strategy)", lambda bench, seed: _protocols(bench.naive(_SETTING, seed))),
-}
-OUR_PARTS: Final[dict[Method, dict[str, Variant]]] = {
-    "evidence": {
-        "evidence": _method("evidence"),
-        "− relation alignment": _evidence_without("relations"),
-        "− cavity": _evidence_without("cavity"),
-        "− open support": _evidence_without("open support"),
+PARTS: Final[dict[Method, dict[str, tuple[str, Variant]]]] = {
+    "dualmatch": {
+        "whole": ("method dualmatch", _at_alpha()),
+        "− TE": ("− TE (no Temporal-Encoder: α = 0)", _at_alpha("0.0")),
+        "− RE": ("− RE (no Relational-Encoder: time alone)", _method("temporal")),
+        "− TAL": ("− TAL (dual aspect: no time aspect in training)", _at_alpha(time_aspect=False)),
+        "− TA": ("− TA (no aggregation of times: L = 0)", _at_alpha(hops=0)),
+        "− α": ("− α (α = 1)", _at_alpha("1.0")),
+        "− GM-D": ("− GM-D (the naive strategy)", lambda bench, seed: bench.naive(_SETTING, seed)),
     },
-    "fused": {"fused": _method("fused"), "− evidence": _method("dualmatch")},
+    "evidence": {
+        "whole": ("method evidence", _method("evidence")),
+        "− relation alignment": ("evidence − relation alignment", _evidence_without("relations")),
+        "− cavity": ("evidence − cavity", _evidence_without("cavity")),
+        "− open support": ("evidence − open support", _evidence_without("open support")),
+    },
+    "fused": {
+        "whole": ("method fused", _method("fused")),
+        "− evidence": ("fused − evidence", _method("dualmatch")),
+    },
 }
+"""Of each method the whole first, then what is left without each part: its row's label, and what computes it."""
 
 
 def ablation(study: Study) -> Report:
     """What is lost without each part, and whether that is more than nothing."""
     tables, notes = [], []
     for bench in study.benches():
-        subject = bench.subject
-        paper_rows, paper_notes = _paper_rows(bench, study.seeds_of("dualmatch"))
-        our_rows, our_notes = _our_rows(bench, study)
+        subject, rows = bench.subject, []
+        for method in PARTS:
+            method_rows, method_notes = _without_each_part(bench, method, study.seeds_of(method))
+            rows += method_rows
+            notes += [f"{subject.name}: {note}" for note in method_notes]
         title = f"{subject.name}, {len(subject.seeds(_SETTING)):,} seeds"
-        tables.append(Table(subject.slug, title, _COLUMNS, (*paper_rows, *our_rows)))
-        notes += [f"{subject.name}: {note}" for note in (*paper_notes, *our_notes)]
+        tables.append(Table(subject.slug, title, _COLUMNS, tuple(rows)))
     return Report("ablation", "Ablation study", tuple(tables), notes=tuple(notes))
 
 
-def _paper_rows(bench: Workbench, seeds: tuple[int, ...]) -> tuple[list[Row], list[str]]:
-    """A row for each of the paper's parts, and what it is worth; first in one line which parts earn their place."""
-    paper_name = bench.subject.paper_name or ""
-    whole, quoted_whole = [PAPER_PARTS["whole"][1](bench, seed) for seed in seeds], ABLATION["whole"].get(paper_name)
+def _without_each_part(bench: Workbench, method: Method, seeds: tuple[int, ...]) -> tuple[list[Row], list[str]]:
+    """Rows of a method, and what each part is worth; for the paper's, first in one line which earn their place."""
+    paper_name = (bench.subject.paper_name or "") if method == "dualmatch" else ""
+    quoted_whole = ABLATION["whole"].get(paper_name)
+    pairs = len(bench.subject.tested(_SETTING))
+    whole = [PARTS[method]["whole"][1](bench, seed) for seed in seeds]
     rows, notes = [], []
     verdicts: dict[str, list[str]] = {}
-    for part, (label, variant) in PAPER_PARTS.items():
-        runs, quoted = [variant(bench, seed) for seed in seeds], ABLATION[part].get(paper_name)
-        change = None if part == "whole" else _change(runs, whole)
+    for part, (label, variant) in PARTS[method].items():
+        runs, quoted = [variant(bench, seed) for seed in seeds], ABLATION.get(part, {}).get(paper_name)
+        points = zip(map(_h1, runs), map(_h1, whole), strict=True)
+        changes = (None if one is None or all_ is None else one - all_ for one, all_ in points)  # seed by seed
+        change = None if part == "whole" else spread(changes)
         was = None if quoted is None or quoted_whole is None or part == "whole" else quoted.h1 - quoted_whole.h1
-        rows.append(_row(label, runs[:1] if part == "− RE" else runs, change, quoted, was))  # time has no chance
+        shown = runs[:1] if part == "− RE" else runs  # time has no chance
+        hits = hits_of([run and run["protocols"]["paper"]["all"] for run in shown])
+        opened = spread(_h1(run, "open") for run in shown)
+        rows.append((label, *hits, change, opened, *(quoted or (None, None, None)), was))
         if isinstance(change, Spread):
-            found = verdict_of(change, trained=True)
+            found = verdict_of(change, method in TRAINED, pairs)
             verdicts.setdefault(found.kind, []).append(part.removeprefix("− "))
-            notes.append(f"{part}: {found.words}{'' if was is None else f' (quoted: {was:+.1f} on {paper_name})'}.")
+            name = part if method == "dualmatch" else label
+            notes.append(f"{name}: {found.words}{'' if was is None else f' (quoted: {was:+.1f} on {paper_name})'}.")
     said = [f"{', '.join(parts)}: {kind}" for kind in KINDS if (parts := verdicts.get(kind))]
-    return rows, [*([f"the paper's parts in short: {'; '.join(said)}."] if said else []), *notes]
+    short = [f"the paper's parts in short: {'; '.join(said)}."] if said and method == "dualmatch" else []
+    return rows, short + notes
 
 
-def _our_rows(bench: Workbench, study: Study) -> tuple[list[Row], list[str]]:
-    rows, notes = [], []
-    pairs = len(bench.subject.tested(_SETTING))
-    for method, parts in OUR_PARTS.items():
-        seeds = study.seeds_of(method)
-        whole = [parts[method](bench, seed) for seed in seeds]
-        for part, variant in parts.items():
-            runs = [variant(bench, seed) for seed in seeds]
-            change = None if part == method else _change(runs, whole)
-            rows.append(_row(f"method {method}" if part == method else f"{method} {part}", runs, change, None, None))
-            if isinstance(change, Spread):
-                notes.append(f"{method} {part}: {verdict_of(change, method in TRAINED, pairs).words}.")
-    return rows, notes
-
-
-def _row(label: str, runs: list[Result | None], change: Value, quoted: Hits | None, quoted_change: float | None) -> Row:
-    hits = hits_of([each and each["paper"]["all"] for each in runs])
-    opened = spread(None if each is None else each["open"]["all"]["h1"] for each in runs)
-    return (label, *hits, change, opened, *(quoted or (None, None, None)), quoted_change)
-
-
-def _change(runs: list[Result | None], whole: list[Result | None]) -> Value:
-    """Points of H@1 against the whole, seed by seed."""
-    return spread(
-        None if part is None or all_ is None else part["paper"]["all"]["h1"] - all_["paper"]["all"]["h1"]
-        for part, all_ in zip(runs, whole, strict=True)
-    )
+def _h1(run: Result | None, protocol: str = "paper") -> float | None:
+    return None if run is None else run["protocols"][protocol]["all"]["h1"]
 
 
 KINDS: Final = {
@@ -199,16 +173,8 @@ def evidence_without(bench: Workbench, part: Part) -> Result | None:
 
     def compute() -> Result:
         subject = bench.subject
-        seeds, tested = subject.seeds(_SETTING), subject.tested(_SETTING)
+        seeds = subject.seeds(_SETTING)
         evidence = align_by_evidence(Problem.of(subject.source, subject.target, seeds, without=(part,)))
-        pairs, confidence = evidence.pairs
-        linked = pairs[confidence > MORE_LIKELY_THAN_NOT]
-        found = linked[~np.isin(linked[:, 0], seeds[:, 0])].astype(np.int32)
-        right = int(are_right(found, subject.gold).sum())
-        precision, recall = right / max(len(found), 1), right / len(tested)
-        return {
-            "protocols": rankings_of(evidence.plan, subject.sets(_SETTING)),
-            "abstention": {"precision": precision, "recall": recall, "f1": f1_score(precision, recall)},
-        }
+        return {"protocols": rankings_of(evidence.plan, subject.sets(_SETTING))}
 
     return bench.cells.result(bench.key("run", "evidence", _SETTING, None, without=part), compute)

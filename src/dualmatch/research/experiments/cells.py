@@ -133,9 +133,8 @@ def cell_name(key: Key) -> str:
     """
     parts = []
     for name, value in key.items():
-        if name in ("cell", "inputs", "options") or value in (None, "", {}, ()):
-            continue
-        parts.append(str(value) if isinstance(value, str) else f"{name} {value}")
+        if name not in ("cell", "inputs", "options") and value not in (None, "", {}, ()):
+            parts.append(value if isinstance(value, str) else f"{name} {value}")
     parts += [f"{name} {value}" for name, value in dict(key.get("options") or {}).items()]
     return f"{key['cell']}: {', '.join(parts)}"
 
@@ -192,8 +191,8 @@ def provenance_in_words(made: Iterable[Provenance]) -> str:
     """
     cells = list(made) or [here()]
     codes = [each.code for each in cells]
-    shown = {code: codes.count(code) for code in sorted(set(codes))}
-    words = [f"{code} ({count} {'cells' if count > 1 else 'cell'})" for code, count in shown.items()]
+    counts = {code: codes.count(code) for code in sorted(set(codes))}
+    words = [f"{code} ({count} {'cells' if count > 1 else 'cell'})" for code, count in counts.items()]
     machines = [each for each in dict.fromkeys(cell.machine for cell in cells) if each != _NOT_RECORDED]
-    code = codes[0] if len(shown) == 1 else ", ".join(words)
+    code = codes[0] if len(counts) == 1 else ", ".join(words)
     return f"code {code}; on {' and '.join(machines) or here().machine}"

@@ -117,8 +117,7 @@ def why_not_best(curve: Curve) -> str | None:
     whose = f"the {driver} term's, against the {against} one" if change[against] > 0 else f"mostly the {driver} term's"
     alone = [
         f"the {term} term would choose α = {curve.alphas[at]:g} ({curve.short(at):.2f} short of the best)"
-        for term in ("relational", "temporal")
-        for at in [curve.smallest(term)]
+        for term, at in ((term, curve.smallest(term)) for term in ("relational", "temporal"))
     ]
     return (
         f"the chosen α = {curve.alphas[chosen]:g} is {short:.2f} points ({round(short * curve.pairs / 100):,} of "
@@ -191,6 +190,11 @@ def _search(subject: Subject, setting: Setting, cells: list[Result | None], grou
     def over(figure: Callable[[Curve], float | None]) -> Value:
         return spread(None if curve is None else figure(curve) for curve in curves)
 
+    def alphas(place: Callable[[Curve], int]) -> str:
+        """The α of each training, once where all have the same."""
+        shown = [f"{curve.alphas[place(curve)]:g}" for curve in known]
+        return ", ".join(shown if len(set(shown)) > 1 else shown[:1]) or NOT_RUN
+
     constant = bool(known) and all(curve.follows_hits() is None for curve in known)
     return (
         *(subject.name, setting, group),
@@ -198,17 +202,11 @@ def _search(subject: Subject, setting: Setting, cells: list[Result | None], grou
         over(lambda curve: curve.hits[curve.best]),
         over(lambda curve: curve.hits[curve.chosen]),
         over(lambda curve: curve.short(curve.chosen)),
-        _alphas([curve.alphas[curve.best] for curve in known]),
-        _alphas([curve.alphas[curve.chosen] for curve in known]),
+        alphas(lambda curve: curve.best),
+        alphas(lambda curve: curve.chosen),
         None if constant else over(Curve.follows_hits),
         *(published or (None, None, None)),
     )
-
-
-def _alphas(alphas: list[float]) -> str:
-    """The α of each training, once where all have the same."""
-    shown = [f"{alpha:g}" for alpha in (alphas if len(set(alphas)) > 1 else alphas[:1])]
-    return ", ".join(shown) or NOT_RUN
 
 
 def _terms(subject: Subject, setting: Setting, curve: Curve) -> list[Row]:
@@ -227,12 +225,10 @@ def _verdict(whole: dict[Setting, Curve]) -> str:
     """Whether H@1 goes with D, setting by setting."""
     said = []
     for setting, curve in whole.items():
-        follows = curve.follows_hits()
-        if follows is None:
-            said.append(f"{setting}: H@1 or D is the same at every α")
-        else:
-            word = "D follows H@1" if follows <= _FOLLOWS else "D does not follow H@1"
-            said.append(f"{setting}: {word} (rank correlation {follows:+.2f})")
+        words = "H@1 or D is the same at every α"
+        if (follows := curve.follows_hits()) is not None:
+            words = f"D {'follows' if follows <= _FOLLOWS else 'does not follow'} H@1 (rank correlation {follows:+.2f})"
+        said.append(f"{setting}: {words}")
     return "; ".join(said) + "."
 
 

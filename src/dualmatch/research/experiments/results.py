@@ -197,8 +197,7 @@ def check_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        words = f"{folder}: cannot be written to ({error.strerror}); choose another folder with -o"
-        raise OutputError(words) from None
+        raise OutputError(f"{folder}: cannot be written to ({error.strerror}); choose another folder with -o") from None
 
 
 def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells: Cells) -> str:

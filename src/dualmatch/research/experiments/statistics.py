@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.research.experiments.paper import DATASETS, STATISTICS
-from dualmatch.research.experiments.results import NOT_RUN, Column, Report, Row, Table, Value, columns
+from dualmatch.research.experiments.results import NOT_RUN, Column, Report, Row, Table, columns
 from dualmatch.research.experiments.subject import Subject
 from dualmatch.research.experiments.workbench import Study
 
@@ -57,14 +57,11 @@ def _slips(subject: Subject, quoted: Row, ours: Row) -> list[str]:
     if subject.name.endswith("-R"):
         return []
     return [
-        f"{subject.name}: the paper prints {_shown(quoted[at])} {column.name}, its files have {_shown(ours[at])}."
+        f"{subject.name}: the paper prints {column.show(quoted[at])} {column.name}, its files have "
+        f"{column.show(ours[at])}."
         for at, column in enumerate(_COLUMNS)
         if column.name in _COMPARED and quoted[at] != ours[at]
     ]
-
-
-def _shown(value: Value) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _ours(subject: Subject) -> Row:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
-from dualmatch.graph.arrays import Pairs
+from dualmatch.graph.arrays import Flags, Pairs
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
@@ -88,7 +88,7 @@ class Subject:
         return self.gold[len(self.seeds(setting)) :]
 
     @cached_property
-    def is_time_sensitive(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def is_time_sensitive(self) -> tuple[Flags, Flags]:
         return time_sensitive(self.source), time_sensitive(self.target)
 
     def groups(self, setting: Setting) -> dict[str, Pairs]:
@@ -140,7 +140,7 @@ def open_subjects(paths: Iterable[Path]) -> tuple[Subject, ...]:
     return tuple(subjects.values())
 
 
-def time_sensitive(graph: TemporalGraph) -> NDArray[np.bool_]:
+def time_sensitive(graph: TemporalGraph) -> Flags:
     """Entities with more than half of the time slots of their facts known; begin and end are two slots.
 
     >>> graph = TemporalGraph.from_facts([("a", "r", "b", "1990", "-inf"), ("a", "r", "c", "1990", "1991")])
@@ -151,8 +151,7 @@ def time_sensitive(graph: TemporalGraph) -> NDArray[np.bool_]:
     ends = np.concatenate([graph.head, graph.tail])
     slots = 2.0 * np.bincount(ends, minlength=graph.n_entities)
     dated = np.bincount(ends, np.concatenate([known, known]), minlength=graph.n_entities)
-    sensitive: NDArray[np.bool_] = 2 * dated > slots
-    return sensitive
+    return np.asarray(2 * dated > slots)
 
 
 def sample(

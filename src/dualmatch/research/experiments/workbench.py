@@ -21,7 +21,7 @@ from dualmatch.evaluate import evaluate, pair_quality, paper_ranking, ranking
 from dualmatch.graph.arrays import Pairs
 from dualmatch.methods.align import align, decode_channels, time_plan, train
 from dualmatch.methods.alignment import Alignment, SoftPlan
-from dualmatch.methods.context import Run
+from dualmatch.methods.context import MethodContext
 from dualmatch.methods.resources import quick_unit_seconds
 from dualmatch.methods.run_store import NullStore
 from dualmatch.progress import Progress, Stages
@@ -133,12 +133,13 @@ class Workbench:
 
     # The paper's method, step by step
 
-    def context(self, **options: Any) -> Run:
+    def context(self, **options: Any) -> MethodContext:
         """What each step of `align` needs: no seeds, nothing forbidden, nothing kept."""
-        nothing = self.subject.gold[:0]
-        stages, forbidden = Stages(self.progress), Forbidden(nothing)
-        config = self.config(**options)
-        return Run(self.subject.source, self.subject.target, nothing, config, stages, NullStore(), None, forbidden)
+        subject, nothing = self.subject, self.subject.gold[:0]
+        config, stages = self.config(**options), Stages(self.progress)
+        return MethodContext(
+            subject.source, subject.target, nothing, config, stages, NullStore(), None, Forbidden(nothing)
+        )
 
     def temporal(self, hops: int = 2) -> tuple[Similarity, float]:
         """S^t, held, and the seconds it took."""
