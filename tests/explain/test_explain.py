@@ -263,7 +263,7 @@ def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path
     assert data is not None
     alignment = align(data.source, data.target, data.read_pairs(small_world / "sup_pairs"), method="evidence")
     path = tmp_path / "links.tsv"
-    Outputs(path, explained=True).write(alignment, None, spec, spec.hashes())
+    Outputs(path, explained=True).write(alignment, spec, spec.hashes())
     grounds, in_memory = read_explanation_basis(path), basis_of(alignment)
     for row, name in enumerate(data.source.entities):
         from_file, by_id = explain(grounds, name), explain(grounds, str(data.source_ids[row]))
@@ -277,7 +277,7 @@ def test_many_to_one_is_known_to_explanations(small_world: Path, tmp_path: Path)
     spec = InputSpec((small_world,), (ReadOptions(), ReadOptions()))
     sides = spec.read()
     alignment = align(sides.source, sides.target, method="evidence", many_to_one=True, min_confidence=0.9)
-    Outputs(tmp_path / "links.tsv", explained=True).write(alignment, None, spec, spec.hashes())
+    Outputs(tmp_path / "links.tsv", explained=True).write(alignment, spec, spec.hashes())
     expected = [alignment.unlinked.in_words(at, sides.target.entities) for at in range(len(alignment.unmatched))]
     assert expected
     assert not any(words.startswith("taken") for words in expected)

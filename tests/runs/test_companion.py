@@ -35,7 +35,7 @@ def write(folder: Path, path: Path, **options: object) -> None:
     spec = InputSpec((folder,), (ReadOptions(), ReadOptions()))
     pair = spec.read()
     alignment = align(pair.source, pair.target, method="evidence", **options)
-    Outputs(path, explained=True).write(alignment, None, spec, spec.hashes())
+    Outputs(path, explained=True).write(alignment, spec, spec.hashes())
 
 
 @pytest.fixture
@@ -202,5 +202,5 @@ def test_nothing_is_written_where_a_relation_has_a_torn_name(tmp_path: Path) -> 
     torn = TemporalGraph(*columns, pair.source.entities, ("a\tb", "c\nd", "e"))
     alignment = align(torn, pair.target, method="evidence")
     with pytest.raises(OutputError, match=r"relations.tsv: 'a\\tb' holds a tab or line break"):
-        Outputs(tmp_path / "links.tsv", tmp_path / "relations.tsv").write(alignment, None, NO_FILES, {})
+        Outputs(tmp_path / "links.tsv", tmp_path / "relations.tsv").write(alignment, NO_FILES, {})
     assert list(tmp_path.iterdir()) == []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -38,23 +38,6 @@ class GraphProfile:
     precision: Mapping[str, int]  # facts dated to the "day", "month" or "year", or to none; "id" without a calendar
     degrees: tuple[int, ...]  # entities with 0, 1, 2–3, 4–7 … facts: a count for each doubling
     timeline: Timeline | None
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """From what `as_dict` gave; raises KeyError, TypeError or ValueError for anything else."""
-        line = data["timeline"]
-        return cls(
-            str(data["name"]),
-            int(data["entities"]),
-            int(data["relations"]),
-            int(data["facts"]),
-            {str(name): int(count) for name, count in data["precision"].items()},
-            tuple(map(int, data["degrees"])),
-            None if line is None else Timeline(int(line["first"]), int(line["width"]), tuple(map(int, line["counts"]))),
-        )
 
 
 def profile_of(graph: TemporalGraph) -> GraphProfile:

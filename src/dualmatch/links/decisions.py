@@ -64,27 +64,13 @@ class Decision:
 
 @dataclass(frozen=True)
 class EntityDecision:
-    """What was decided about one source entity.
+    """What was decided about one source entity."""
 
-    Attributes
-    ----------
-    partner:
-        Its accepted partner, if any.
-    alone:
-        Whether it was decided to have no match.
-    rejected:
-        Targets that are not its partner.
-    skipped:
-        Whether its last decision was to skip it.
-    last:
-        The number of the last row about it, undone or not; 0 where there is none.
-    """
-
-    partner: str | None = None
-    alone: bool = False
+    partner: str | None = None  # accepted
+    alone: bool = False  # it has no match
     rejected: frozenset[str] = frozenset()
-    skipped: bool = False
-    last: int = 0
+    skipped: bool = False  # its last decision was to skip it
+    last: int = 0  # the number of the last row about it, undone or not
 
     @property
     def status(self) -> Status:
@@ -114,18 +100,16 @@ class DecisionState:
     last: int = 0
     holder: dict[str, str] = field(default_factory=dict)
     _rows: dict[str, list[tuple[int, str, str | None]]] = field(default_factory=dict)
-    _undone: set[int] = field(default_factory=set)
     _entities: dict[str, EntityDecision] = field(default_factory=dict)
     _live: dict[int, str] = field(default_factory=dict)
 
     def add(self, number: int, verdict: str, source: str, target: str | None, undoes: int | None) -> None:
         """Take one more row in."""
         self._rows.setdefault(source, []).append((number, verdict, target))
-        if undoes is not None:
-            self._undone.add(undoes)
-            self._live.pop(undoes, None)
-        else:
+        if undoes is None:
             self._live[number] = source
+        else:
+            self._live.pop(undoes, None)
         before, after = self.of(source), self._replayed(source)
         if before.partner is not None:
             self.holder.pop(before.partner, None)
@@ -137,7 +121,7 @@ class DecisionState:
     def _replayed(self, source: str) -> EntityDecision:
         partner, alone, skipped, rejected = None, False, False, set[str]()
         for number, verdict, target in self._rows[source]:
-            if number in self._undone or verdict == "undo":
+            if number not in self._live:
                 continue
             skipped = verdict == "skip"
             if verdict == "accept" and target is not None:
@@ -217,15 +201,8 @@ class DecisionLog:
     def decide(self, verdict: Verdict, source: str, target: str | None, seen: int) -> int:
         """Add a decision; it is on the disk when this returns.
 
-        Parameters
-        ----------
-        seen:
-            The last decision about this source that the reviewer knew of, 0 for none.
-
-        Raises
-        ------
-        ConflictError
-            Where there is a later one, or the target is another's partner.
+        `seen` is the last decision about this source that the reviewer knew of, 0 for none. A `ConflictError` where
+        there is a later one, or the target is another's partner.
         """
         with self._transaction():
             now = self.state
@@ -233,9 +210,8 @@ class DecisionLog:
                 raise ConflictError(f"{source!r} was decided elsewhere in the meantime; look again")
             holder = now.holder.get(target) if verdict is Verdict.ACCEPT and target is not None else None
             if holder is not None and holder != source:
-                raise ConflictError(
-                    f"{target!r} was accepted for {holder!r} already; decide {holder!r} otherwise first"
-                )
+                problem = f"{target!r} was accepted for {holder!r} already"
+                raise ConflictError(f"{problem}; decide {holder!r} otherwise first")
             return self._insert(verdict, source, target, None)
 
     def undo(self, seen: int) -> int:

@@ -22,7 +22,7 @@ BUILT_IN: Final = {
     "skos": "http://www.w3.org/2004/02/skos/core#",
     "sssom": "https://w3id.org/sssom/",
 }
-"""Prefixes that SSSOM has of itself; they may not mean anything else."""
+"""Prefixes that SSSOM defines."""
 
 _IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://|[^/\s])[^\x00-\x20<>\"{}|^`\\]*\Z")
 _IRI_SCHEMES: Final = ("http:", "https:", "urn:", "file:", "ftp:", "tag:", "info:")
@@ -73,7 +73,7 @@ class Naming:
         return name if is_iri(name) else self.prefixes[self._prefix(side)] + quote(name, safe="")
 
     def name(self, iri: str, side: Side) -> str:
-        """The entity an IRI of `iri` stands for.
+        """The entity that an IRI stands for.
 
         >>> Naming().name("urn:dualmatch:source:Ada%20Lovelace", "source")
         'Ada Lovelace'
@@ -82,13 +82,7 @@ class Naming:
         return unquote(iri.removeprefix(start)) if iri.startswith(start) else iri
 
     def curie(self, name: str, side: Side) -> str:
-        """The CURIE of an entity.
-
-        Raises
-        ------
-        OutputError
-            Where a name is an IRI that no prefix covers.
-        """
+        """The CURIE of an entity; an `OutputError` where its name is an IRI that no prefix covers."""
         if not is_iri(name):
             return f"{self._prefix(side)}:{quote(name, safe='')}"
         covering = self._covering(name)
@@ -98,12 +92,7 @@ class Naming:
         return f"{prefix}:{name.removeprefix(self.prefixes[prefix])}"
 
     def check_curies(self, names: Iterable[str]) -> None:
-        """Refuse names of which `curie` would refuse one, with a prefix for each beginning that has none.
-
-        Raises
-        ------
-        OutputError
-        """
+        """Refuse names of which `curie` would refuse one, with a prefix for each beginning that has none."""
         uncovered = [name for name in names if is_iri(name) and not self._covering(name)]
         if uncovered:
             raise OutputError(_uncovered(uncovered))

@@ -149,8 +149,7 @@ def read_gold(path: Path, links: Sequence[Link], folder: Path | None = None) -> 
     links:
         What they will be compared with: pairs of which no entity occurs there are most likely ids.
     folder:
-        The benchmark folder behind the file; by default the folder it lies in, if that is one. With a folder, an entity
-        that is in neither graph is an error.
+        The benchmark folder that ids are of; by default the folder the file lies in, if that is one.
     """
     if not path.exists():
         raise InputError(f"{path}: no such file; --gold takes a file of true pairs")

@@ -22,18 +22,19 @@ from dualmatch.version import __version__
 NO_TERM: Final = "sssom:NoTermFound"
 PREDICATE: Final = "skos:exactMatch"
 UNSPECIFIED_LICENSE: Final = "https://w3id.org/sssom/license/unspecified"
+_CORE: Final = ("subject_id", "predicate_id", "object_id", "mapping_justification")
+_JUSTIFICATIONS: Final = {"seed": "semapv:UnspecifiedMatching", "review": "semapv:ManualMappingCuration"}
 _PLAIN_YAML: Final = re.compile(r"[A-Za-z0-9/][A-Za-z0-9 ./:_-]*\Z")
 
 
 def write_sssom(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
     """Write links; an entity without a match maps to ``sssom:NoTermFound``, with the confidence that it has none.
 
-    Of undecided entities there is nothing to say in mappings: they are left out.
+    Undecided entities are left out.
     """
     mappings = [_mapping(row, naming) for row in table.iter_rows(named=True) if row.get("verdict") != "undecided"]
-    columns = [
-        name for name in (mappings[0] if mappings else _EMPTY) if any(m[name] for m in mappings) or name in _CORE
-    ]
+    slots = mappings[0] if mappings else _CORE
+    columns = [name for name in slots if name in _CORE or any(mapping[name] for mapping in mappings)]
     body = io.StringIO()
     writer = csv.writer(body, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
     writer.writerow(columns)
@@ -42,17 +43,10 @@ def write_sssom(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
     out.write(body.getvalue().encode())
 
 
-_CORE: Final = ("subject_id", "predicate_id", "object_id", "mapping_justification")
-_EMPTY: Final = dict.fromkeys(_CORE, "")
-
-
-_JUSTIFICATIONS: Final = {"seed": "semapv:UnspecifiedMatching", "review": "semapv:ManualMappingCuration"}
-
-
 def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
     """A mapping's slots, in the order of the specification."""
     source, target, confidence, method = (row[name] for name in ("source", "target", "confidence", "method"))
-    said = [f"method {method}" if method else "", row.get("reasons") or ""]
+    comment = [f"method {method}" if method else "", row.get("reasons") or ""]
     return {
         "subject_id": naming.curie(source, "source"),
         "subject_label": "" if is_iri(source) else source,
@@ -62,7 +56,7 @@ def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
         "object_label": "" if target is None or is_iri(target) else target,
         "mapping_justification": _JUSTIFICATIONS.get(method, "semapv:StructuralMatching"),
         "confidence": "" if confidence is None else f"{confidence:.{DECIMALS}f}",
-        "comment": "; ".join(text for text in said if text),
+        "comment": "; ".join(filter(None, comment)),
     }
 
 

@@ -25,27 +25,18 @@ from dualmatch.links.naming import Naming
 from dualmatch.links.sssom import write_sssom
 from dualmatch.methods.alignment import Alignment
 
-Writer = Callable[[pl.DataFrame, BinaryIO, Naming], None]
+Writer = Callable[[pl.DataFrame, BinaryIO, Naming], object]
 
 SAME_AS: Final = "http://www.w3.org/2002/07/owl#sameAs"
 _RUNNERS_UP: Final = pl.List(pl.Struct({"target": pl.String, "probability": pl.Float64}))
-_RELATION_COLUMNS: Final = {
-    "source": pl.String,
-    "target": pl.String,
-    "direction": pl.String,
+_RELATION_COLUMNS: Final = dict.fromkeys(("source", "target", "direction"), pl.String) | {
     "score": pl.Float64,
     "support": pl.Int64,
 }
 
 
 def link_table(alignment: Alignment, reasons: Sequence[str] | None = None) -> pl.DataFrame:
-    """The table of links, sorted by source.
-
-    Parameters
-    ----------
-    reasons:
-        One text for each source row of the alignment; adds the column ``reasons``.
-    """
+    """The table of links, sorted by source; `reasons`, a text for each source row, become its last column."""
     source, target, none = alignment.source.entities, alignment.target.entities, alignment.unlinked
     rows = np.concatenate([alignment.pairs[:, 0], none.row])
     partners = [target[t] for t in alignment.pairs[:, 1].tolist()]
@@ -103,7 +94,6 @@ def relation_table(alignment: Alignment) -> pl.DataFrame:
 
 
 def no_relations(method: str) -> str:
-    """Why there are no relations to write."""
     return f"method {method} learns no relation alignment; use method evidence or fused, or leave --relations out"
 
 

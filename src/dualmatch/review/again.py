@@ -107,7 +107,7 @@ class Again:
         cost = Cost((), {**alignment.seconds, "total": time.perf_counter() - start}, peak_mb())
         kept_seeds, kept_forbidden = self._kept(seeds, forbidden)
         call = replace(call_options_of(session.path), seeds=kept_seeds, forbid=kept_forbidden, reasons=False)
-        Outputs(self.links, explained=True, call=call).write(alignment, None, first.spec, first.inputs, cost)
+        Outputs(self.links, explained=True, call=call).write(alignment, first.spec, first.inputs, cost)
         before = session.run.basis
         after = replace(basis_of(alignment), source_ids=basis.source_ids, target_ids=basis.target_ids)
         self.stage, self.done, self.total = "reasons", 0, 0

@@ -46,14 +46,9 @@ def companion_of(path: Path) -> Path:
 
 
 def write_companion(alignment: Alignment, path: Path, spec: InputSpec, inputs: Mapping[str, str | None]) -> None:
-    """Write what explains an alignment beside its file.
+    """Write what explains an alignment beside its file, which is written already.
 
-    Parameters
-    ----------
-    path:
-        The alignment file, written already.
-    spec, inputs:
-        Where the graphs came from, and its hashes, taken when they were read.
+    `inputs` are the hashes of the spec's files, taken when they were read.
     """
     basis = basis_of(alignment)
     about = {
@@ -83,21 +78,12 @@ def write_companion(alignment: Alignment, path: Path, spec: InputSpec, inputs: M
 
 @dataclass(frozen=True, eq=False)
 class ExplainedRun:
-    """A written alignment with all that it rests on: enough to explain it, and to repeat it.
-
-    Attributes
-    ----------
-    options:
-        Those of `Config` by name. A run of another version may have some that this one does not know; explaining it
-        needs none of them.
-    spec, inputs:
-        Where the graphs come from, and its hashes.
-    """
+    """A written alignment with all that it rests on: enough to explain it, and to repeat it."""
 
     basis: ExplanationBasis
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # of `Config`; those of another version may be unknown to this one
     spec: InputSpec
-    inputs: Mapping[str, str | None]
+    inputs: Mapping[str, str | None]  # hashes of the spec's files
 
     @property
     def config(self) -> Config:
@@ -150,7 +136,7 @@ def read_explanation_basis(path: str | Path, folder: str | Path | None = None) -
 
 
 def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun:
-    """A written alignment and what it rests on.
+    """A written alignment and what it rests on; an `InputError` where inputs are gone or have changed.
 
     Parameters
     ----------
@@ -159,11 +145,6 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
     folder:
         The folder all input files lie in now, if they were moved. Graphs that a run keeps itself are found beside its
         links anyway: the folder of a run may be moved.
-
-    Raises
-    ------
-    InputError
-        Where there is no companion, or inputs are gone or have changed.
     """
     path = Path(path)
     companion = companion_of(path)

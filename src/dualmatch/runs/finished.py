@@ -14,7 +14,7 @@ from dualmatch.explain.link_changes import Links
 from dualmatch.links.read import read_links
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
-from dualmatch.methods.update import Known
+from dualmatch.methods.update import UpdateBasis
 from dualmatch.runs.folder import RunFolder
 from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.manifest import Manifest, check_options, read_manifest
@@ -50,7 +50,7 @@ class FinishedRun:
         """Where the links lie; an `InputError` where they are not what the run wrote."""
         manifest = self.folder.manifest
         name = manifest.terms.outputs["links"]
-        path = self.folder.place(name)
+        path = self.folder.path / name
         if not manifest.results[name].fits(path):
             problem = "has changed since the run was finished" if path.exists() else "is gone"
             raise InputError(f"{path}: {problem}; bring the links back as the run wrote them, or {manifest.way_on}")
@@ -64,7 +64,7 @@ class FinishedRun:
         return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
 
     @property
-    def known(self) -> Known:
+    def known(self) -> UpdateBasis:
         """What an update continues from; an `InputError` where it cannot."""
         path, graphs = self.folder.path, self.graphs
         if self.config.method != "evidence" or self.rounds is None or self.confidence is None:
@@ -75,7 +75,7 @@ class FinishedRun:
             raise InputError(
                 f"{path}: its run compared labels, which new entities come without; align again with all facts"
             )
-        return Known.from_run(self.rounds, self.confidence, graphs.seeds, graphs.forbidden)
+        return UpdateBasis.from_run(self.rounds, self.confidence, graphs.seeds, graphs.forbidden)
 
     def outputs_in(self, folder: Path) -> Outputs:
         """What an update writes: links of the same name and format, relations and reasons if any, and changes."""
@@ -100,7 +100,7 @@ def finished_run(path: Path) -> Iterator[FinishedRun]:
         graphs, rounds, confidence = folder.kept_graphs(), folder.kept_round(), folder.kept_confidence()
         for name, content in (("graphs", graphs), ("round", rounds), ("outcome", confidence)):
             if content is None and name in manifest.stages:
-                file = folder.place(manifest.stages[name].file)
+                file = path / manifest.stages[name].file
                 raise InputError(f"{file}: is not what the run wrote; align again with --run and --force")
         if graphs is None:
             raise InputError(f"{path}: the run kept no graphs; align again with --run and --force")

@@ -62,13 +62,8 @@ class RunFolder:
     def opened(cls, path: Path, *, resume: bool = False, force: bool = False) -> Iterator[Self]:
         """The folder of a run to begin or to resume; made where it does not exist.
 
-        Raises
-        ------
-        InputError
-            Where another process works in it, where there is nothing to resume, where a run would be lost, or where it
-            is the folder of something else.
-        OutputError
-            Where it cannot be made or written into.
+        Refused where another process works in it, there is nothing to resume, a run would be lost, it is the folder of
+        something else, or it cannot be made or written into.
         """
         if resume and force:
             raise InputError("--resume continues a run and --force begins it anew; give one of them")
@@ -122,24 +117,12 @@ class RunFolder:
         stages = [*self.manifest.stages.items()]
         return f"{stages[-1][0]} {stages[-1][1].number or ''}".strip() if stages else None
 
-    @property
-    def is_finished(self) -> bool:
-        return self._manifest is not None and self._manifest.state == "finished"
-
     def begin(
         self, terms: Terms, inputs: Mapping[str, str | None], results: Sequence[Path] = (), verb: Verb = "align"
     ) -> None:
-        """Begin the run, or resume it under the same terms on the same inputs.
+        """Begin the run, or resume it under the same terms on the same inputs; `results` will be written in the end.
 
-        Parameters
-        ----------
-        results:
-            All files that will be written in the end.
-
-        Raises
-        ------
-        InputError
-            With every option and every input that is not what it was; where an input is a stage of this very folder.
+        An `InputError` with every option and every input that is not what it was.
         """
         for name in inputs:
             if Path(name).is_relative_to((self.path / STAGES).resolve()):
@@ -181,10 +164,6 @@ class RunFolder:
             for path in (self.path / MANIFEST, *self._results):
                 remove_leftover(path, self._before.process)
 
-    def place(self, name: str) -> Path:
-        """A path of the manifest, where it is now."""
-        return self.path / name
-
     @contextmanager
     def keeping(self, name: str, number: int = 0) -> Iterator[Path]:
         """Give a path to write a stage to, which counts once all is on the disk; then remove the one it replaces."""
@@ -204,14 +183,14 @@ class RunFolder:
         logger.info("%s: kept %s", self.path, self.last_stage)
         if before is not None and before.file != stage.file:
             with suppress(OSError):
-                self.place(before.file).unlink()
+                (self.path / before.file).unlink()
 
     def kept(self, name: str, read: Callable[[Path], Content]) -> Content | None:
         """A stage that was kept; None where it was not, or where its file has changed: then it is made again."""
         stage = self.manifest.stages.get(name)
         if stage is None:
             return None
-        path = self.place(stage.file)
+        path = self.path / stage.file
         if not stage.content.fits(path):
             problem = "is damaged" if path.exists() else "is gone"
             logger.warning("%s: %s; going back to the stage before it", path, problem)
@@ -224,12 +203,11 @@ class RunFolder:
         self._manifest = self.manifest.finished(results)
         write_manifest(self._manifest, self.path)
 
-    def has_results(self) -> bool:
-        """Whether all results of a finished run exist.
-
-        An `InputError` where one was changed: it is not overwritten unasked.
-        """
-        places = {self.place(name): content for name, content in self.manifest.results.items()}
+    def is_finished(self) -> bool:
+        """Whether the run is finished and its results exist; an `InputError` where one was changed since."""
+        if self.manifest.state != "finished":
+            return False
+        places = {self.path / name: content for name, content in self.manifest.results.items()}
         changed = [
             f"{path}: has changed since the run was finished; remove it, and --resume writes it again"
             for path, content in places.items()

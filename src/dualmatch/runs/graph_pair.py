@@ -16,7 +16,7 @@ from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.decisions import is_decisions, read_decisions
-from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_forbidden_pairs, read_pairs_by_name
+from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_forbidden_pairs, read_pairs
 from dualmatch.readers.read import Reading
 from dualmatch.readers.rejected_lines import Rejections
 
@@ -28,18 +28,10 @@ _SIDES: Final = ("source", "target")
 
 @dataclass(frozen=True, eq=False)
 class GraphPair:
-    """All that `dualmatch.align` is given, except options.
-
-    Attributes
-    ----------
-    folder:
-        The benchmark folder both graphs come from, if they do.
-    seeds, forbidden: (n, 2) int32 or None
-        Rows of the graphs; None where no file was given.
-    """
+    """All that `dualmatch.align` is given, except options; `seeds` and `forbidden` are (n, 2) rows of the graphs."""
 
     readings: tuple[Reading, Reading]
-    folder: BenchmarkFolder | None = None
+    folder: BenchmarkFolder | None = None  # the benchmark folder both graphs come from, if they do
     seeds: Pairs | None = None
     forbidden: Pairs | None = None
 
@@ -98,11 +90,8 @@ class GraphPair:
 
     def with_pairs(self, seeds: Path | None, forbidden: Path | None) -> Self:
         """The same with the pairs of files."""
-        return replace(
-            self,
-            seeds=None if seeds is None else self.read_pairs(seeds),
-            forbidden=None if forbidden is None else self.read_forbidden(forbidden),
-        )
+        known = None if seeds is None else self.read_pairs(seeds)
+        return replace(self, seeds=known, forbidden=None if forbidden is None else self.read_forbidden(forbidden))
 
     def read_pairs(self, path: Path) -> Pairs:
         """A file of known pairs as (n, 2) rows: by name, in a benchmark folder by name or id; or accepted decisions."""
@@ -110,7 +99,7 @@ class GraphPair:
             return self._rows_of(path, read_decisions(path).accepted)
         if self.folder is not None:
             return self.folder.pairs_at(path)
-        return read_pairs_by_name(path, self.source, self.target)
+        return read_pairs(path, self.source, self.target)
 
     def read_forbidden(self, path: Path) -> Pairs:
         """A file of forbidden pairs as (n, 2) rows, or rejected decisions; -1 where a source has no partner at all."""

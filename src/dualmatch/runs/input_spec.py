@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+from pydantic import TypeAdapter
+
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT
@@ -28,21 +30,11 @@ OPENEA_FILES: Final = ("rel_triples_1", "rel_triples_2", "attr_triples_1", "attr
 
 @dataclass(frozen=True)
 class InputSpec:
-    """Which graphs to align and how to read them.
+    """Which graphs to align and how to read them."""
 
-    Parameters
-    ----------
-    paths:
-        One folder of two graphs (a benchmark's, OpenEA's or a run's), or the source and the target.
-    options:
-        How to read the source and the target.
-    source, target:
-        More files of a side.
-    """
-
-    paths: tuple[Path, ...]
-    options: tuple[ReadOptions, ReadOptions]
-    source: tuple[Path, ...] = ()
+    paths: tuple[Path, ...]  # a folder of two graphs (a benchmark's, OpenEA's or a run's), or the source and the target
+    options: tuple[ReadOptions, ReadOptions]  # how to read the source and the target
+    source: tuple[Path, ...] = ()  # more files of a side
     target: tuple[Path, ...] = ()
 
     @property
@@ -73,14 +65,9 @@ class InputSpec:
     def hashes(
         self, known: Mapping[str, str | None] | None = None, also: Iterable[Path | None] = ()
     ) -> dict[str, str | None]:
-        """SHA-256 of each file by its absolute path; None where it does not exist.
+        """SHA-256 of each file, and of those that the run reads `also`, by absolute path; None where there is none.
 
-        Parameters
-        ----------
-        known:
-            Hashes that were taken already, when the run began.
-        also:
-            More files that the run reads.
+        `known` are hashes that were taken already, when the run began.
         """
         known, hashes = known or {}, {}
         for path in self.files:
@@ -131,10 +118,8 @@ class InputSpec:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """What `as_dict` gave; a ValueError, KeyError or TypeError where it is none."""
-        paths, source, target = (tuple(Path(text) for text in data[name]) for name in ("paths", "source", "target"))
-        first, second = (ReadOptions.from_dict(options) for options in data["options"])
-        return cls(paths, (first, second), source, target)
+        """What `as_dict` gave; a ValueError where it is none."""
+        return TypeAdapter(cls).validate_python(data)
 
 
 def _read_on_worker(files: tuple[Path, ...], options: ReadOptions) -> tuple[Reading, list[str]]:

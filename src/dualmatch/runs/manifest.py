@@ -34,23 +34,13 @@ Verb = Literal["align", "update"]
 
 @dataclass(frozen=True)
 class Terms:
-    """What a run was begun with; it can be resumed only under the same.
-
-    Attributes
-    ----------
-    config, call, recipe:
-        All options, and the `InputSpec`, as plain data.
-    outputs:
-        Paths of the links and the relations; relative to the run's folder where they lie in it.
-    threads:
-        How many cores and threads numerical libraries may use, in words.
-    """
+    """What a run was begun with; it can be resumed only under the same."""
 
     config: dict[str, Any]
     call: dict[str, Any]
-    recipe: dict[str, Any]
-    outputs: dict[str, str]
-    threads: str
+    recipe: dict[str, Any]  # the `InputSpec`
+    outputs: dict[str, str]  # links and relations; relative to the run's folder where they lie in it
+    threads: str  # cores and threads that numerical libraries may use, in words
 
     @classmethod
     def of(cls, config: Config, spec: InputSpec, outputs: Outputs, folder: Path) -> Self:
@@ -83,39 +73,23 @@ class Terms:
 
 @dataclass(frozen=True)
 class Stage:
-    """A finished stage: its file in the folder, and what that must hold.
-
-    Attributes
-    ----------
-    number:
-        For stages that come again, rounds and epochs: how many are done.
-    """
+    """A finished stage: its file in the folder, and what that must hold."""
 
     file: str
     content: Fingerprint
-    number: int = 0
+    number: int = 0  # how many are done, of stages that come again: rounds and epochs
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of a run.
-
-    Attributes
-    ----------
-    inputs:
-        SHA-256 of each input file by its absolute path; None where there was none.
-    verb:
-        The command that began it. An update that was interrupted is begun anew: it has no stages to resume from.
-    results:
-        What was written in the end, by path; relative to the folder where it lies in it.
-    """
+    """What is known of a run."""
 
     terms: Terms
-    inputs: dict[str, str | None]
-    verb: Verb = "align"
+    inputs: dict[str, str | None]  # `InputSpec.hashes`
+    verb: Verb = "align"  # an interrupted update is begun anew: it has no stages to resume from
     state: State = "running"
     stages: dict[str, Stage] = field(default_factory=dict)
-    results: dict[str, Fingerprint] = field(default_factory=dict)
+    results: dict[str, Fingerprint] = field(default_factory=dict)  # by path, relative where it lies in the folder
     version: str = __version__
     format: int = _FORMAT
 

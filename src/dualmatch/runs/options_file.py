@@ -29,25 +29,13 @@ from dualmatch.version import __version__
 
 @dataclass(frozen=True)
 class CallOptions:
-    """Options of a run that are neither the method's nor the readers': what it starts from and how links are written.
+    """Options that are neither the method's nor the readers': what a run starts from and how links are written."""
 
-    Parameters
-    ----------
-    seeds, forbid:
-        The files of known and of forbidden pairs, or of decisions.
-    reasons:
-        Whether links come with reasons.
-    output_format:
-        The format of the links; by the output's name where None.
-    prefix, source_prefix, target_prefix:
-        As in `dualmatch.links.naming.Naming`.
-    """
-
-    seeds: Path | None = None
-    forbid: Path | None = None
+    seeds: Path | None = None  # a file of known pairs, or of decisions
+    forbid: Path | None = None  # a file of forbidden pairs, or of decisions
     reasons: bool = False
-    output_format: str | None = None
-    prefix: Mapping[str, str] = field(default_factory=dict)
+    output_format: str | None = None  # by the output's name where None
+    prefix: Mapping[str, str] = field(default_factory=dict)  # these three as in `Naming`
     source_prefix: str = "source"
     target_prefix: str = "target"
 
@@ -87,19 +75,9 @@ Options = TypeVar("Options", CallOptions, ReadOptions)
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a file of options says.
+    """What a file of options says."""
 
-    Attributes
-    ----------
-    options:
-        Options of `Config` by name.
-    reading:
-        How to read the source and the target.
-    call:
-        All other options.
-    """
-
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `Config`, by name
     reading: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
     call: CallOptions = field(default_factory=CallOptions)
 
@@ -122,10 +100,7 @@ def options_of(config: Config) -> dict[str, Any]:
 
 
 def config_of(options: Mapping[str, Any]) -> Config:
-    """The config of a run by what it kept; 0.1.0 kept options of other methods too.
-
-    A `ConfigError` where this version does not know an option.
-    """
+    """The config of a run by the options it kept; 0.1.0 kept those of other methods too."""
     return Config.checked(**_without(options, Config.foreign_options(options, options["method"])))
 
 
@@ -139,13 +114,7 @@ def options_file_of(path: Path) -> Path:
 
 
 def read_options_file(path: Path) -> RunOptions:
-    """Read a file of options.
-
-    Raises
-    ------
-    InputError, ConfigError
-        Where it is no TOML; with every option that is unknown or wrong.
-    """
+    """Read a file of options; an `InputError` where it is no TOML, a `ConfigError` with all that is wrong in it."""
     data = _read_toml(path)
     of_sides = [data.pop(name, {}) for name in ("source", "target")]
     of_call = {name: data.pop(name) for name in [*data] if name in _CALL_NAMES}

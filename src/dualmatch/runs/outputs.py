@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from dualmatch.explain.explain import reasons
 from dualmatch.explain.link_changes import LinkChange
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, replacing_together
 from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
@@ -26,38 +27,22 @@ CHANGES: Final = "changes.tsv"
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where the results of one run go.
+    """Where the results of one run go."""
 
-    Attributes
-    ----------
-    links:
-        The alignment file, or ``-`` for standard output: then nothing goes beside it.
-    relations:
-        The relation file, where it is asked for.
-    explained:
-        Whether the companion that ``dualmatch explain`` reads goes beside the links.
-    call:
-        How links are written, and what else the file of options must hold.
-    changes:
-        Where an update writes what it changed.
-    """
-
-    links: Path
+    links: Path  # or - for standard output: then nothing goes beside it
     relations: Path | None = None
-    explained: bool = False
+    explained: bool = False  # whether the companion goes beside the links
     call: CallOptions = field(default_factory=CallOptions)
-    changes: Path | None = None
+    changes: Path | None = None  # where an update writes what it changed
 
     @property
     def paths(self) -> list[Path]:
         """The files that are written."""
-        beside: list[Path | None] = [self.links, self.relations]
         if self.links == STANDARD_OUTPUT:
-            beside = [self.relations]
-        else:
-            companion = companion_of(self.links) if self.explained else None
-            beside += [companion, options_file_of(self.links), record_of(self.links)]
-        return [path for path in (*beside, self.changes) if path is not None]
+            return [] if self.relations is None else [self.relations]
+        companion = companion_of(self.links) if self.explained else None
+        beside = (companion, options_file_of(self.links), record_of(self.links))
+        return [path for path in (self.links, self.relations, *beside, self.changes) if path is not None]
 
     def check(self, inputs: Iterable[Path | None], force: bool) -> None:
         """Refuse early what writing would refuse late, and what would overwrite an input or another output."""
@@ -79,7 +64,6 @@ class Outputs:
     def write(
         self,
         alignment: Alignment,
-        reasons: Sequence[str] | None,
         spec: InputSpec,
         inputs: Mapping[str, str | None],
         cost: Cost | None = None,
@@ -87,23 +71,15 @@ class Outputs:
     ) -> None:
         """Write everything; nothing, where a name cannot be written or the disk is full.
 
-        Parameters
-        ----------
-        reasons:
-            A text for each source row, for the column ``reasons``.
-        spec, inputs:
-            Where the graphs came from, and the hashes of its files.
-        cost:
-            How the run was called, and its time and memory.
-        changes:
-            What an update changed.
+        `inputs` are the hashes of the spec's files.
         """
         tables = [] if self.relations is None else [(relation_table(alignment), self.relations)]
         tables += [] if self.changes is None else [(_change_table(changes), self.changes)]
         for table, path in tables:
             check_table(table, path)
+        words = reasons(alignment) if self.call.reasons else None
         with replacing_together():
-            write_alignment(alignment, self.links, reasons, self.call.output_format, self.call.naming)
+            write_alignment(alignment, self.links, words, self.call.output_format, self.call.naming)
             for table, path in tables:
                 write_table(table, path)
             if self.links != STANDARD_OUTPUT:

@@ -35,49 +35,27 @@ def record_of(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Cost:
-    """How a run was called, and its time and memory.
+    """How a run was called, and its time and memory."""
 
-    Attributes
-    ----------
-    command:
-        The words of the call; empty where the run was no command.
-    seconds:
-        By stage, with "total".
-    """
-
-    command: tuple[str, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    command: tuple[str, ...] = ()  # empty where the run was no command
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by stage, with "total"
     peak_mb: float | None = None
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """How a run went.
-
-    Attributes
-    ----------
-    config:
-        The options that the method reads; 0.1.0 kept those of other methods too.
-    without_partner:
-        Estimated share of the source entities without a partner; None where the method does not estimate it.
-    rounds:
-        Fields of `dualmatch.methods.evidence.state.Round`, a mapping each; None where the method has no rounds.
-    weights, distances:
-        The weights of the channels, and D of all that were tried; None where the method has one channel.
-    relations:
-        Rows of `dualmatch.links.write.relation_table`; None where the method learns none.
-    """
+    """How a run went; None is what its method does not have."""
 
     version: str
     method: str
-    config: Mapping[str, Any]
+    config: Mapping[str, Any]  # what the method reads; 0.1.0 kept options of other methods too
     graphs: tuple[GraphProfile, GraphProfile]
     cost: Cost
-    without_partner: float | None
-    rounds: tuple[Mapping[str, Any], ...] | None
-    weights: Mapping[str, float] | None
-    distances: Mapping[str, float] | None
-    relations: tuple[Mapping[str, Any], ...] | None
+    without_partner: float | None  # estimated share of the source entities
+    rounds: tuple[Mapping[str, Any], ...] | None  # fields of `dualmatch.methods.evidence.state.Round`
+    weights: Mapping[str, float] | None  # of the channels
+    distances: Mapping[str, float] | None  # D of all weights that were tried
+    relations: tuple[Mapping[str, Any], ...] | None  # rows of `relation_table`
 
     @classmethod
     def of(cls, alignment: Alignment, cost: Cost) -> Self:

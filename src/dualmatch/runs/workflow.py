@@ -7,7 +7,7 @@ folder; only then is an engine worth starting.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,6 @@ from dualmatch.config import EXPLAINED, TRAINED, Config
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
 from dualmatch.explain.basis import no_evidence
-from dualmatch.explain.explain import reasons as reasons_of
 from dualmatch.explain.link_changes import LinkChange, changes_since
 from dualmatch.files.atomic import check_outputs
 from dualmatch.files.compressed import STANDARD_INPUT, check_there
@@ -115,7 +114,7 @@ class AlignRun:
             return True
         terms = Terms.of(self.config, self.spec, self.outputs, self.folder.path)
         self.folder.begin(terms, self.spec.hashes(also=(self.call.seeds, self.call.forbid)), self.outputs.paths)
-        return not (self.folder.is_finished and self.folder.has_results())
+        return not self.folder.is_finished()
 
     def perform(
         self,
@@ -157,7 +156,7 @@ class AlignRun:
             store=folder,
             config=self.config,
         )
-        _write(outputs, alignment, self.spec, hashes, _cost(alignment, read_seconds, start, command))
+        outputs.write(alignment, self.spec, hashes, _cost(alignment, read_seconds, start, command))
         if folder is not None:
             folder.finish()
         return alignment, graphs
@@ -266,7 +265,7 @@ class UpdateRun:
         )
         changes = changes_since(before.named_links, alignment, source, target)
         cost = _cost(alignment, read_seconds, start, command)
-        _write(outputs, alignment, spec, spec.hashes(), cost, changes)
+        outputs.write(alignment, spec, spec.hashes(), cost, changes)
         self.folder.finish()
         new_facts = [_new_facts(source, before.graphs.source), _new_facts(target, before.graphs.target)]
         return UpdateResult(alignment, changes, new_facts, dict(cost.seconds), arrived)
@@ -300,15 +299,3 @@ def _new_facts(after: Grown, before: TemporalGraph) -> dict[str, int]:
 def _cost(alignment: Alignment, read_seconds: float, start: float, command: Words) -> Cost:
     seconds = {"read": read_seconds, **alignment.seconds, "total": time.perf_counter() - start}
     return Cost(command, seconds, peak_mb())
-
-
-def _write(
-    outputs: Outputs,
-    alignment: Alignment,
-    spec: InputSpec,
-    hashes: dict[str, str | None],
-    cost: Cost,
-    changes: Sequence[LinkChange] = (),
-) -> None:
-    reasons = reasons_of(alignment) if outputs.call.reasons else None
-    outputs.write(alignment, reasons, spec, hashes, cost, changes)
