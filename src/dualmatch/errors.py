@@ -1,4 +1,4 @@
-"""Every error a user can cause: one root, and messages that say what, where and how to mend it."""
+"""Every error a user can cause: one root, and messages that say what, where and how to fix it."""
 
 from __future__ import annotations
 

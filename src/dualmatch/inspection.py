@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.times import UNKNOWN, Precision, coarsen, encode_date, format_date, precision_of
+from dualmatch.graph.times import UNKNOWN, Precision, encode_date, format_date, precision_of
+from dualmatch.methods.validation import known_years
 
 SHOWN_RELATIONS: Final = 10
 MANY: Final = 0.5
@@ -122,7 +123,7 @@ def inspect_graph(graph: TemporalGraph) -> GraphInspection:
 
 def time_overlap(source: TemporalGraph, target: TemporalGraph) -> TimeOverlap:
     """How far the times of two graphs meet; the same ids are the same time where neither has a calendar."""
-    years = [_known_years(graph) for graph in (source, target)]
+    years = [known_years(graph) for graph in (source, target)]
     common = np.intersect1d(years[0], years[1])
     shared = shared_intervals(source, target)
     shares = [
@@ -153,12 +154,6 @@ def _frequent_relations(graph: TemporalGraph, dated: NDArray[np.bool_]) -> tuple
     dated_counts = np.bincount(graph.relation[dated], minlength=graph.n_relations)
     most = np.argsort(-counts, kind="stable")[:SHOWN_RELATIONS]
     return tuple(RelationCount(graph.relations[row], int(counts[row]), int(dated_counts[row])) for row in most)
-
-
-def _known_years(graph: TemporalGraph) -> NDArray[np.int32]:
-    codes = np.concatenate([graph.begin, graph.end])
-    codes = codes[codes != UNKNOWN]
-    return np.unique(codes if graph.opaque_times else coarsen(codes, Precision.YEAR))
 
 
 def _suspicions(graph: TemporalGraph, degrees: NDArray[np.intp]) -> Iterator[str]:

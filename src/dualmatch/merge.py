@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -64,6 +64,8 @@ def merge(
     ['Ada', 'Ada']
     """
     _check(source, target, links)
+    if keep not in get_args(Keep):
+        raise InputError(f"keep: {keep!r} is no side; write source or target")
     if keep == "source":
         first = {b: a for a, b in sorted(links, reverse=True)}
         shared = {a: first[b] for a, b in links}

@@ -10,7 +10,7 @@ from dualmatch.errors import InputError
 from dualmatch.explain.link_changes import changes_since
 from dualmatch.graph.growth import Grown, grown
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.update import Known, update
+from dualmatch.methods.update import UpdateBasis, update
 from dualmatch.simulate import SimulatedPair, World, simulate
 from parts_of_graphs import some_facts
 
@@ -34,7 +34,7 @@ def updated(pair: SimulatedPair, share: float) -> tuple[Alignment, Alignment, Gr
     )
     before = align(old_source, old_target)
     source, target = grown(old_source, new_source), grown(old_target, new_target)
-    return before, update(Known.of(before), source, target, before.config), source, target
+    return before, update(UpdateBasis.of(before), source, target, before.config), source, target
 
 
 def links(alignment: Alignment) -> dict[str, str]:
@@ -66,7 +66,7 @@ def test_new_entities_find_their_partners(pair: SimulatedPair) -> None:
         parts.append((some_facts(graph, np.flatnonzero(~is_late)), some_facts(graph, np.flatnonzero(is_late))))
     before = align(parts[0][0], parts[1][0])
     source, target = (grown(*part) for part in parts)
-    after = update(Known.of(before), source, target, before.config)
+    after = update(UpdateBasis.of(before), source, target, before.config)
     truth = {(pair.source.entities[s], pair.target.entities[t]) for s, t in late}
     assert not truth & links(before).items()
     assert len(truth & links(after).items()) >= 12
@@ -83,7 +83,7 @@ def _named(alignment: Alignment) -> dict[str, tuple[str, float]]:
 def test_nothing_new_changes_nothing(pair: SimulatedPair) -> None:
     before = align(pair.source, pair.target)
     source, target = grown(pair.source, NOTHING), grown(pair.target, NOTHING)
-    after = update(Known.of(before), source, target, before.config)
+    after = update(UpdateBasis.of(before), source, target, before.config)
     assert links(after) == links(before)
     assert changes_since(_named(before), after, source, target) == []
 
@@ -92,7 +92,7 @@ def test_an_update_can_be_updated(pair: SimulatedPair) -> None:
     before, once, source, target = updated(pair, 0.2)
     newcomer, friend = source.graph.entities[0], target.graph.entities[0]
     again = update(
-        Known.of(once),
+        UpdateBasis.of(once),
         grown(source.graph, TemporalGraph.from_facts([("Ada", "met", newcomer, "1833-02-03")])),
         grown(target.graph, TemporalGraph.from_facts([("Q7259", "met", friend, "1833-02-03")])),
         before.config,
@@ -105,7 +105,7 @@ def test_seeds_and_forbidden_pairs_are_those_of_the_run(pair: SimulatedPair) -> 
     seed, forbidden, alone = (tuple(map(int, row)) for row in pair.gold[:3])
     before = align(pair.source, pair.target, [seed], forbid=[forbidden, (alone[0], -1)])
     source = grown(pair.source, TemporalGraph.from_facts([("A", "met", pair.source.entities[alone[0]], "1833")]))
-    after = update(Known.of(before), source, grown(pair.target, NOTHING), before.config)
+    after = update(UpdateBasis.of(before), source, grown(pair.target, NOTHING), before.config)
     names = [(pair.source.entities[s], pair.target.entities[t]) for s, t in (seed, forbidden, alone)]
     found = links(after)
     assert found[names[0][0]] == names[0][1]
@@ -123,10 +123,10 @@ def test_a_target_that_is_taken_is_there_for_others_where_many_may_share_it() ->
     row = pair.source.entity_rows[name]
     about = some_facts(pair.source, np.flatnonzero((pair.source.head == row) | (pair.source.tail == row)))
     again = replace(about, entities=tuple("again" if each == name else each for each in about.entities))
-    after = links(update(Known.of(before), grown(pair.source, again), grown(pair.target, NOTHING), before.config))
+    after = links(update(UpdateBasis.of(before), grown(pair.source, again), grown(pair.target, NOTHING), before.config))
     assert after[name] == after["again"] == known[name]
 
 
 def test_only_method_evidence_can_be_updated(pair: SimulatedPair) -> None:
-    with pytest.raises(InputError, match="goes on from method evidence"):
-        Known.of(align(pair.source, pair.target, method="temporal"))
+    with pytest.raises(InputError, match="needs a run of method evidence"):
+        UpdateBasis.of(align(pair.source, pair.target, method="temporal"))

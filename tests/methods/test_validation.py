@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dualmatch import InputError, TemporalGraph
+from dualmatch import ConfigError, InputError, TemporalGraph, align
 from dualmatch.methods.validation import check_pairs
 
 GRAPH = TemporalGraph.from_facts([("a", "r", "b", "2000"), ("b", "r", "c", "2001")], name="left")
@@ -25,9 +25,25 @@ def test_no_pairs(pairs: object) -> None:
         (np.array([[0, 1, 2], [0, 1, 2]]), r"shape \(2, 3\); give two columns"),
         (np.array([[2**32, 0]]), "source row lies outside 0…2"),
         ([("a", "b"), ("a", "c")], "source entity 'a' stands in 2 pairs"),
-        ([("a", "x")], "1 target entities are not in left, 'x' among them; mend the names"),
+        ([("a", "b"), ("c",)], "not all pairs have two parts; give a source and a target for each"),
+        ([("a", "x")], "1 target entities are not in left, 'x' among them; fix the names"),
     ],
 )
 def test_what_is_no_set_of_pairs_is_refused(pairs: object, words: str) -> None:
     with pytest.raises(InputError, match=words):
         check_pairs(pairs, GRAPH, GRAPH)
+
+
+@pytest.mark.parametrize("forbid", [[("a",)], [5], [(1.5, 0)]])
+def test_what_is_no_forbidden_pair_is_refused(forbid: object) -> None:
+    with pytest.raises(InputError, match="forbidden pairs: "):
+        align(GRAPH, GRAPH, forbid=forbid)
+
+
+def test_options_that_the_method_does_not_read_are_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        align(GRAPH, GRAPH, alphas=(1.0,), hops=1, min_confidence=0.2)
+    assert str(caught.value).splitlines() == [
+        "option hops: method evidence does not read it; leave it out",
+        "option alphas: method evidence does not read it; leave it out",
+    ]

@@ -20,12 +20,12 @@ from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.decode.sparse_sinkhorn import sharpness_of
 from dualmatch.engine import Engine
-from dualmatch.errors import InputError
+from dualmatch.errors import ConfigError, InputError
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.context import Run
+from dualmatch.methods.context import MethodContext
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.resources import check_memory
@@ -48,7 +48,7 @@ from dualmatch.readers.read import Source
 logger = logging.getLogger(__name__)
 
 MOSTLY_ALONE: Final = 0.65
-"""Where more of the source entities than this seem to have no partner, the user is told."""
+"""Warn where more of the source entities than this seem to have no partner."""
 
 
 def align(
@@ -82,15 +82,16 @@ def align(
     progress:
         Called with (stage, steps done, steps in all, a note such as the loss).
     checkpoint:
-        A file that training is saved to after every epoch; where it exists, training goes on from it.
+        A file that training is saved to after every epoch; where it exists, training resumes from it.
     engine:
         Where blocks are computed (methods evidence and fused): in this process by default, or on a
         `dualmatch.engine.cluster.Cluster`.
     store:
-        Told the result of every stage; what it has kept already is not computed again
+        Keeps the result of every stage; what it has kept already is not computed again
         (`dualmatch.runs.folder.RunFolder` keeps it in files).
     config, options:
-        A whole `Config`, or some of its options by name (``method="temporal"``, ``hops=2`` …).
+        A whole `Config`, or some of its options by name (``method="temporal"``, ``hops=2`` …); by name, only those
+        that the method reads.
 
     Returns
     -------
@@ -114,6 +115,10 @@ def align(
     check_graphs(source, target)
     check_memory(source, target, config)
     check_deciding(config)
+    if foreign := Config.foreign_options(options, config.method):
+        raise ConfigError(
+            "\n".join(f"option {name}: method {config.method} does not read it; leave it out" for name in foreign)
+        )
     check_labels(literals is not None, config.method)
     if literals is not None:
         warn_of_missing_labels(literals, source, target)
@@ -129,89 +134,92 @@ def align(
         store = NullStore(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
     known = check_pairs(seeds, source, target)
     forbidden = check_forbidden(forbid, source, target, known)
-    run = Run(source, target, known, config, Stages(progress), store, literals, Forbidden(forbidden), engine)
-    return METHODS[config.method](run)
+    context = MethodContext(
+        source, target, known, config, Stages(progress), store, literals, Forbidden(forbidden), engine
+    )
+    return METHODS[config.method](context)
 
 
-def _temporal(run: Run) -> Alignment:
+def _temporal(context: MethodContext) -> Alignment:
     """The learning-free time channel alone: pairs that choose each other (Algorithm 1, lines 2 to 8)."""
-    config = run.config
-    if reason := why_time_is_no_help(run.source, run.target):
+    if reason := why_time_is_no_help(context.source, context.target):
         raise InputError(f"{reason}; give dated facts, or seed pairs and method dualmatch")
-    if len(run.seeds):
+    if len(context.seeds):
         logger.warning("method temporal does not learn from seeds, it only keeps them; dualmatch and evidence do learn")
-    with run.stages("temporal"):
-        kernel = kernel_of(run.temporal(), config.sharpness, 2 * run.share)
-    with run.stages("decode"):
-        plan = sinkhorn(kernel, config.sinkhorn_iterations)
-        found = run.pseudo_seeds(plan)
-    return run.alignment(found, plan, pseudo_seeds=found.pairs)
+    with context.stages("temporal"):
+        kernel = kernel_of(context.temporal(), context.config.sharpness, 2 * context.share)
+    with context.stages("decode"):
+        plan = sinkhorn(kernel, context.config.sinkhorn_iterations)
+        found = context.pseudo_seeds(plan)
+    return context.alignment(found, plan, pseudo_seeds=found.pairs)
 
 
-def _dualmatch(run: Run) -> Alignment:
+def _dualmatch(context: MethodContext) -> Alignment:
     """The paper's method whole, with seeds or without (Algorithm 1)."""
-    stages = run.stages
-    timeless = why_time_is_no_help(run.source, run.target)
-    if timeless and not len(run.seeds):
+    stages = context.stages
+    timeless = why_time_is_no_help(context.source, context.target)
+    if timeless and not len(context.seeds):
         raise InputError(f"{timeless}; without times, give seed pairs to learn from")
-    check_training(run.config)
+    check_training(context.config)
     temporal, pseudo = None, None
     with stages("temporal"):
         if timeless:
-            logger.warning("%s: going on with the relational channel alone", timeless)
+            logger.warning("%s: continuing with the relational channel alone", timeless)
         else:
-            temporal = hold(run.temporal(), run.share)
-            if not len(run.seeds):
-                pseudo = _pseudo_seeds(run, temporal)
-    known = run.seeds if pseudo is None else pseudo.pairs
+            temporal = hold(context.temporal(), context.share)
+            if not len(context.seeds):
+                pseudo = _pseudo_seeds(context, temporal)
+    known = context.seeds if pseudo is None else pseudo.pairs
     with stages("relational"):
-        trained = train(run, known, pseudo=pseudo is not None)
-        relational = hold(run.forbidden.lowered(trained), run.share)
+        trained = train(context, known, pseudo=pseudo is not None)
+        relational = hold(context.forbidden.lowered(trained), context.share)
     with stages("decode"):
-        decoded = decode_channels(run, temporal, relational, known)
+        decoded = decode_channels(context, temporal, relational, known)
         best = decoded.plan.best()
-        found = run.in_facts(mutual_best(best, best))
-    return run.alignment(found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded)
+        found = context.in_facts(mutual_best(best, best))
+    return context.alignment(
+        found, decoded.plan, pseudo_seeds=None if pseudo is None else pseudo.pairs, decoded=decoded
+    )
 
 
-def time_plan(run: Run, temporal: Similarity) -> Plan:
+def time_plan(context: MethodContext, temporal: Similarity) -> Plan:
     """Sinkhorn of S^t: the time channel alone."""
-    return sinkhorn(kernel_of(temporal, run.config.sharpness, run.share), run.config.sinkhorn_iterations)
+    return sinkhorn(kernel_of(temporal, context.config.sharpness, context.share), context.config.sinkhorn_iterations)
 
 
-def _pseudo_seeds(run: Run, temporal: Similarity) -> FoundPairs:
-    found = run.store.pseudo_seeds()
+def _pseudo_seeds(context: MethodContext, temporal: Similarity) -> FoundPairs:
+    found = context.store.pseudo_seeds()
     if found is None:
-        found = run.pseudo_seeds(time_plan(run, temporal))
-        run.store.keep_pseudo_seeds(found)
+        found = context.pseudo_seeds(time_plan(context, temporal))
+        context.store.keep_pseudo_seeds(found)
     return found
 
 
-def train(run: Run, known: Pairs, pseudo: bool) -> FactorSimilarity:
+def train(context: MethodContext, known: Pairs, pseudo: bool) -> FactorSimilarity:
     """S^r of the relational channel trained on known pairs, or on pseudo-seeds."""
     return relational_similarity(
-        run.source,
-        run.target,
+        context.source,
+        context.target,
         known,
-        run.config,
+        context.config,
         pseudo=pseudo,
-        progress=run.stages.step,
-        checkpoint=run.store.training,
+        progress=context.stages.step,
+        checkpoint=context.store.training,
     )
 
 
 def decode_channels(
-    run: Run,
+    context: MethodContext,
     temporal: Similarity | None,
     relational: Similarity,
     known: Pairs,
     watch: Callable[[float, Plan], None] | None = None,
 ) -> Decoded:
     """P̂ of both channels by the decoder of the options; `watch` is called with each α tried and its plan."""
-    config = run.config
+    config = context.config
     if config.decoder == "naive":
-        return decode_naively(temporal, relational, config.hops, run.share)
-    problem = None if temporal is None else run.problem(known)
+        return decode_naively(temporal, relational, config.hops, context.share)
+    problem = None if temporal is None else context.problem(known)
     return decode(
         temporal,
         relational,
@@ -219,50 +227,45 @@ def decode_channels(
         config.alphas,
         sharpness=config.sharpness,
         iterations=config.sinkhorn_iterations,
-        memory_limit=run.share,
-        progress=run.stages.step,
+        memory_limit=context.share,
+        progress=context.stages.step,
         watch=watch,
     )
 
 
-def _evidence(run: Run) -> Alignment:
-    """Rounds of shared dated facts, training-free."""
-    return run.of_evidence(_gathered(run))
-
-
-def _fused(run: Run) -> Alignment:
+def _fused(context: MethodContext) -> Alignment:
     """All channels through one decoder: evidence decides, and what it leaves open is ranked with the paper's channels.
 
     The relational channel is trained on what evidence is sure of. Links are those of evidence: their confidence is
     learnt from entities whose partner was hidden, and those are settled ones, which the other channels are not asked
     about.
     """
-    stages = run.stages
-    timeless = why_time_is_no_help(run.source, run.target)
-    check_training(run.config)
-    evidence = _gathered(run)
+    stages = context.stages
+    timeless = why_time_is_no_help(context.source, context.target)
+    check_training(context.config)
+    evidence = _gathered(context)
     closed = evidence.settled
     if not len(closed):
-        logger.warning("evidence is sure of no pair, so there is nothing to train on: going on with evidence alone")
-        return run.of_evidence(evidence)
+        logger.warning("evidence is sure of no pair, so there is nothing to train on: continuing with evidence alone")
+        return context.of_evidence(evidence)
     channels: dict[str, Similarity] = {}
     with stages("temporal"):
         if not timeless:
-            channels["temporal"] = run.temporal()
+            channels["temporal"] = context.temporal()
     with stages("relational"):
-        trained = train(run, closed.astype(np.int32), pseudo=not len(run.seeds))
-        channels["relational"] = run.forbidden.lowered(trained)
+        trained = train(context, closed.astype(np.int32), pseudo=not len(context.seeds))
+        channels["relational"] = context.forbidden.lowered(trained)
     with stages("decode"):
-        problem = None if timeless else run.problem(closed)
+        problem = None if timeless else context.problem(closed)
         open_rows, open_columns = (
             np.setdiff1d(np.flatnonzero(graph.is_in_a_fact), closed[:, side])
-            for side, graph in enumerate((run.source, run.target))
+            for side, graph in enumerate((context.source, context.target))
         )
         similarity = with_settled(sparse.csr_array(evidence.similarity), closed)
         fused = fuse(
             similarity, channels, open_rows, open_columns, problem, sharpness_of(similarity), progress=stages.step
         )
-    return run.of_evidence(evidence, fused)
+    return context.of_evidence(evidence, fused)
 
 
 def with_settled(similarity: sparse.csr_array, settled: NDArray[np.integer]) -> sparse.csr_array:
@@ -274,28 +277,22 @@ def with_settled(similarity: sparse.csr_array, settled: NDArray[np.integer]) -> 
     return sparse.csr_array((value, (row, column)), shape=similarity.shape)
 
 
-def _gathered(run: Run) -> EvidenceResult:
-    labelled = run.literals is not None and all(len(side.entity) for side in run.literals)
-    by_time_alone = not len(run.seeds) and not labelled
-    if by_time_alone and (reason := why_time_is_no_help(run.source, run.target, at_any_precision=True)):
+def _gathered(context: MethodContext) -> EvidenceResult:
+    """Rounds of shared dated facts, training-free."""
+    labelled = context.literals is not None and all(len(side.entity) for side in context.literals)
+    by_time_alone = not len(context.seeds) and not labelled
+    if by_time_alone and (reason := why_time_is_no_help(context.source, context.target, at_any_precision=True)):
         raise InputError(f"{reason}; without times, give seed pairs to start from, or labels of both")
-    problem = Problem.of(
-        run.source,
-        run.target,
-        run.seeds,
-        run.forbidden,
-        run.engine,
-        run.literals,
-        run.config.many_to_one,
-    )
-    with run.stages("evidence"):
-        evidence = align_by_evidence(problem, progress=run.stages.step, store=run.store)
+    given = context.seeds, context.forbidden, context.engine, context.literals, context.config.many_to_one
+    problem = Problem.of(context.source, context.target, *given)
+    with context.stages("evidence"):
+        evidence = align_by_evidence(problem, progress=context.stages.step, store=context.store)
     warn_of_doubts(evidence)
     return evidence
 
 
 def warn_of_doubts(evidence: EvidenceResult) -> None:
-    """Tell the user what makes a result less than certain."""
+    """Warn of what makes a result less than certain."""
     if not evidence.converged:
         logger.warning("pairs still changed in round %d; take links of low confidence with care", len(evidence.rounds))
     alone = evidence.share_alone
@@ -307,10 +304,10 @@ def warn_of_doubts(evidence: EvidenceResult) -> None:
         )
 
 
-METHODS: dict[Method, Callable[[Run], Alignment]] = {
+METHODS: Final[dict[Method, Callable[[MethodContext], Alignment]]] = {
     "temporal": _temporal,
     "dualmatch": _dualmatch,
-    "evidence": _evidence,
+    "evidence": lambda context: context.of_evidence(_gathered(context)),
     "fused": _fused,
 }
 

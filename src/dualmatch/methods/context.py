@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,26 +25,24 @@ from dualmatch.methods.run_store import RunStore
 from dualmatch.progress import Stages
 
 
-class Run:
-    """What every step needs: the graphs, the seeds, the options and the clock."""
+@dataclass(frozen=True, eq=False)
+class MethodContext:
+    """The input of every step of a method, and the result that the last step makes."""
 
-    def __init__(
-        self,
-        source: TemporalGraph,
-        target: TemporalGraph,
-        seeds: Pairs,
-        config: Config,
-        stages: Stages,
-        store: RunStore,
-        literals: LiteralPair | None,
-        forbidden: Forbidden,
-        engine: Engine | None = None,
-    ) -> None:
-        self.source, self.target, self.seeds, self.literals = source, target, seeds, literals
-        self.forbidden, self.engine = forbidden, engine
-        self.config, self.stages, self.store = config, stages, store
-        # The features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks again.
-        self.share = config.memory_limit // 4
+    source: TemporalGraph
+    target: TemporalGraph
+    seeds: Pairs
+    config: Config
+    stages: Stages
+    store: RunStore
+    literals: LiteralPair | None
+    forbidden: Forbidden
+    engine: Engine | None = None
+
+    @property
+    def share(self) -> int:
+        """Bytes: features, S^t, S^r and the kernel may each take a quarter; above that they are computed in blocks."""
+        return self.config.memory_limit // 4
 
     def temporal(self) -> Similarity:
         config = self.config
@@ -57,8 +57,7 @@ class Run:
 
     def problem(self, known: NDArray[np.integer]) -> MatchingProblem:
         """What D compares; `known` pairs share a label in its kernels."""
-        config = self.config
-        return matching_problem(self.source, self.target, known, config.wl_iterations, config.zero_counts)
+        return matching_problem(self.source, self.target, known, self.config.wl_iterations, self.config.zero_counts)
 
     def in_facts(self, found: FoundPairs) -> FoundPairs:
         """Without the pairs of entities in no fact: what the encoder says of them is how it was initialised."""

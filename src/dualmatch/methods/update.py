@@ -1,8 +1,8 @@
 """Update: align again after new facts have arrived, from what a finished run knows.
 
-The rounds go on from where they ended: pairs that the run was sure of are the evidence for the rest, what it left open
-and what is new looks for a partner, and what new facts contradict is given up. What log-odds are worth was learnt by
-the run and is not learnt again. (The paper's open-world setting.)
+The rounds continue where they ended: pairs that the run was sure of are the evidence for the rest, what it left open
+and what is new looks for a partner, and what new facts contradict is given up. The calibration of the run is kept.
+(The paper's open-world setting.)
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dualmatch.config import Config
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
-from dualmatch.graph.arrays import NO_PARTNER
+from dualmatch.graph.arrays import NO_PARTNER, Floats, Ids
 from dualmatch.graph.growth import Grown
 from dualmatch.methods.align import warn_of_doubts
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.context import Run
+from dualmatch.methods.context import MethodContext
 from dualmatch.methods.evidence import align_by_evidence, same_as_before
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.learning import learnt
@@ -31,39 +31,25 @@ from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.methods.run_store import NullStore, RunStore
 from dualmatch.progress import Progress, Stages
 
-Ids = NDArray[np.int64]
-
 _MAX_ROUNDS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What a finished run of method evidence knows, by the row numbers of its graphs.
+class UpdateBasis:
+    """What a finished run of method evidence knows, by the row numbers of its graphs."""
 
-    Attributes
-    ----------
-    state:
-        Where its rounds ended.
-    confidence:
-        What log-odds are worth.
-    first_pairs: (n, 2)
-        Pairs believed after its first round.
-    seeds, forbidden: (n, 2)
-        What it was given.
-    """
-
-    state: RoundState
+    state: RoundState  # where its rounds ended
     confidence: Confidence
-    first_pairs: Ids
-    seeds: Ids
-    forbidden: Ids
+    first_pairs: Ids  # (n, 2): pairs believed after its first round
+    seeds: Ids  # (n, 2)
+    forbidden: Ids  # (n, 2)
 
     @classmethod
     def of(cls, alignment: Alignment) -> Self:
         """What an alignment knows that is still in memory."""
         evidence = alignment.evidence
         if evidence is None:
-            raise InputError(f"an update goes on from method evidence; {alignment.method} keeps nothing to go on from")
+            raise InputError(f"an update needs a run of method evidence; {alignment.method} keeps no state")
         if evidence.problem.literals is not None:
             raise InputError("the run compared labels, which new entities come without; align again with all facts")
         return cls(
@@ -92,7 +78,7 @@ class Known:
             none if forbidden is None else forbidden.astype(np.int64),
         )
 
-    def at(self, source: Grown, target: Grown) -> Known:
+    def at(self, source: Grown, target: Grown) -> UpdateBasis:
         """The same by the row numbers of the graphs that have grown; what is known of relations is left behind."""
         shape = source.graph.n_entities, target.graph.n_entities
         rows = source.row_of, target.row_of
@@ -106,16 +92,19 @@ class Known:
         model = replace(Model.of_sizes(*n_directed), coverage=old.model.coverage, alone=old.model.alone)
         c = old.candidates
         state = RoundState.of_pairs(rows[0][c.row], rows[1][c.column], old.log_odds, shape, model, old.scale)
-        alone, elsewhere = [], []
-        for side in (0, 1):
-            alone.append(_placed(old.alone[side], rows[side], shape[side]))
-            elsewhere.append(_placed(old.elsewhere[side], rows[side], shape[side]))
-        state = replace(state, alone=(alone[0], alone[1]), elsewhere=(elsewhere[0], elsewhere[1]))
-        return Known(state, self.confidence, moved(self.first_pairs), moved(self.seeds), moved(self.forbidden))
+
+        def placed(chance: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+            """Chances of entities at their rows now; of an entity that is new, nothing is known."""
+            now = np.full(shape[0], 0.5), np.full(shape[1], 0.5)
+            now[0][rows[0]], now[1][rows[1]] = chance
+            return now
+
+        state = replace(state, alone=placed(old.alone), elsewhere=placed(old.elsewhere))
+        return UpdateBasis(state, self.confidence, moved(self.first_pairs), moved(self.seeds), moved(self.forbidden))
 
 
 def update(
-    known: Known,
+    known: UpdateBasis,
     source: Grown,
     target: Grown,
     config: Config,
@@ -124,7 +113,7 @@ def update(
     progress: Progress | None = None,
     store: RunStore | None = None,
 ) -> Alignment:
-    """The alignment of two graphs that have grown, from what a finished run knows; options are those of the run.
+    """Align two graphs that have grown, from what a finished run knows; options are those of the run.
 
     Examples
     --------
@@ -136,7 +125,7 @@ def update(
     >>> more = TemporalGraph.from_facts([("Ada", "met", pair.source.entities[0], "1833")])
     >>> nothing = TemporalGraph.from_facts([])
     >>> after = update(
-    ...     Known.of(before), grown(pair.source, more), grown(pair.target, nothing), before.config
+    ...     UpdateBasis.of(before), grown(pair.source, more), grown(pair.target, nothing), before.config
     ... )
     >>> len(after.pairs) == len(before.pairs)
     True
@@ -144,7 +133,7 @@ def update(
     stages = Stages(progress)
     now = known.at(source, target)
     seeds, forbidden = now.seeds.astype(np.int32), Forbidden(now.forbidden)
-    run = Run(source.graph, target.graph, seeds, config, stages, NullStore(), None, forbidden, engine)
+    context = MethodContext(source.graph, target.graph, seeds, config, stages, NullStore(), None, forbidden, engine)
     problem = Problem.of(source.graph, target.graph, now.seeds, forbidden, engine, many_to_one=config.many_to_one)
     with stages("evidence"):
         if source.is_as_before and target.is_as_before and known.state.has_slots:
@@ -160,11 +149,4 @@ def update(
                 store=store,
             )
     warn_of_doubts(evidence)
-    return run.of_evidence(evidence)
-
-
-def _placed(values: NDArray[np.float64], rows: Ids, size: int) -> NDArray[np.float64]:
-    """Values of entities at their rows now; of an entity that is new, nothing is known."""
-    placed = np.full(size, 0.5)
-    placed[rows] = values
-    return placed
+    return context.of_evidence(evidence)

@@ -1,4 +1,4 @@
-"""What `align` accepts: graphs or what can be read as one, seeds as rows or names."""
+"""Validation of what `align` is given: graphs or what can be read as one, seeds as rows or names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dualmatch.config import EXPLAINED, Config, Method
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import InputError
-from dualmatch.graph.arrays import NO_PARTNER, Pairs
+from dualmatch.graph.arrays import NO_PARTNER, Ints, Pairs
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
@@ -39,20 +39,11 @@ def as_graph(given: TemporalGraph | Source, side: Literal["source", "target"]) -
 
 
 def check_pairs(pairs: KnownPairs | None, source: TemporalGraph, target: TemporalGraph, what: str = "seeds") -> Pairs:
-    """Known pairs as (n, 2) rows; unknown entities and entities given twice are errors.
-
-    Parameters
-    ----------
-    pairs:
-        (n, 2) row numbers, or tuples of row numbers or of names.
-    what:
-        What to call them in messages.
-    """
-    given = (
-        np.zeros((0, 2), np.int32)
-        if pairs is None
-        else np.asarray(pairs if isinstance(pairs, np.ndarray) else [*pairs])
-    )
+    """Known pairs as (n, 2) rows; unknown entities and entities given twice are errors. Messages call them `what`."""
+    try:
+        given = np.asarray([] if pairs is None else pairs if isinstance(pairs, np.ndarray) else [*pairs])
+    except ValueError:
+        raise InputError(f"{what}: not all pairs have two parts; give a source and a target for each") from None
     if given.size == 0:
         return np.zeros((0, 2), np.int32)
     if given.ndim != 2 or given.shape[1] != 2:
@@ -79,7 +70,7 @@ def _rows_of_names(names: NDArray[Any], source: TemporalGraph, target: TemporalG
             first = str(given[rows < 0][0])
             raise InputError(
                 f"{what}: {(rows < 0).sum()} {side} entities are not in {graph.name}, {first!r} among them; "
-                "mend the names or leave their pairs out"
+                "fix the names or leave their pairs out"
             )
         columns.append(rows)
     return np.stack(columns, axis=1)
@@ -89,7 +80,10 @@ def check_forbidden(
     forbidden: ForbiddenPairs | None, source: TemporalGraph, target: TemporalGraph, seeds: Pairs
 ) -> Pairs:
     """Forbidden pairs as (n, 2) rows, a target of -1 for a source without partner; what seeds say is an error."""
-    given = [] if forbidden is None else [(s, NO_PARTNER if t is None else t) for s, t in forbidden]
+    try:
+        given = [] if forbidden is None else [(s, NO_PARTNER if t is None else t) for s, t in forbidden]
+    except (TypeError, ValueError):
+        raise InputError("forbidden pairs: give a source and a target for each, None where it has no partner") from None
     rows = np.array(
         [(_row(s, source, "source"), NO_PARTNER if t == NO_PARTNER else _row(t, target, "target")) for s, t in given],
         dtype=np.int32,
@@ -109,10 +103,10 @@ def _row(entity: str | int, graph: TemporalGraph, side: str) -> int:
     """Row of an entity that is given by name or by row."""
     if isinstance(entity, str):
         if entity not in graph.entity_rows:
-            raise InputError(f"forbidden pairs: {side} entity {entity!r} is not in {graph.name}; mend the name")
+            raise InputError(f"forbidden pairs: {side} entity {entity!r} is not in {graph.name}; fix the name")
         return graph.entity_rows[entity]
-    if not 0 <= entity < graph.n_entities:
-        raise InputError(f"forbidden pairs: a {side} row lies outside 0…{graph.n_entities - 1}; give rows")
+    if not isinstance(entity, int | np.integer) or not 0 <= entity < graph.n_entities:
+        raise InputError(f"forbidden pairs: a {side} row lies outside 0…{graph.n_entities - 1}; give rows or names")
     return int(entity)
 
 
@@ -124,7 +118,7 @@ def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
 
 
 def check_deciding(config: Config) -> None:
-    """Only methods that go by evidence have a confidence that is a probability, and more than 1-to-1 pairs."""
+    """Refuse options that need a confidence that is a probability where the method has none."""
     if config.method in EXPLAINED:
         return
     if config.many_to_one:
@@ -139,7 +133,7 @@ def check_deciding(config: Config) -> None:
 
 
 def check_labels(wanted: bool, method: Method) -> None:
-    """Only methods that go by evidence look at labels."""
+    """Refuse labels where the method does not compare them."""
     if wanted and method not in EXPLAINED:
         raise InputError(f"method {method} does not look at labels; use method evidence, or leave the labels out")
 
@@ -157,16 +151,13 @@ def warn_of_missing_labels(literals: LiteralPair, source: TemporalGraph, target:
 def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_precision: bool = False) -> str | None:
     """What keeps time from telling entities apart, in words; None where it can.
 
-    Parameters
-    ----------
-    at_any_precision:
-        Whether a year and a day of it may meet; otherwise only equal intervals do.
+    With `at_any_precision`, a year and a day of it may meet; otherwise only equal intervals do.
     """
     for graph in (source, target):
         if not graph.has_times:
             return f"{graph.name}: no fact has a time, so time cannot tell its entities apart"
     if at_any_precision:
-        common = np.intersect1d(_years(source), _years(target))
+        common = np.intersect1d(known_years(source), known_years(target))
     else:
         intervals = shared_intervals(source, target)
         common = np.intersect1d(intervals.source[intervals.source >= 0], intervals.target[intervals.target >= 0])
@@ -175,8 +166,8 @@ def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_pre
     return None
 
 
-def _years(graph: TemporalGraph) -> NDArray[np.int32]:
-    """The years in which a fact begins or ends; opaque times as they are."""
+def known_years(graph: TemporalGraph) -> Ints:
+    """The years in which a fact begins or ends, sorted; opaque times as they are."""
     times = np.concatenate([graph.begin, graph.end])
     known = times[times != UNKNOWN]
     return np.unique(known if graph.opaque_times else coarsen(known, Precision.YEAR))

@@ -18,44 +18,30 @@ from dualmatch.channels.names import Names
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.one_to_one import Unmatched
 from dualmatch.engine import Engine, InProcess
-from dualmatch.graph.arrays import Ids
+from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.hashing import text_hashes
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.methods.evidence.state import size_class
+from dualmatch.methods.evidence.state import both, size_class
 
 Part = Literal["relations", "cavity", "open support"]
-"""What an ablation may do without: learning which relations say the same, leaving out of what a pair is told what it
-told others, and support from neighbours whose partner is not known yet."""
+"""What an ablation may do without: learning which relations say the same, the cavity of the messages, and support from
+neighbours whose partner is not known yet."""
 
 _FEW_SEEDS: Final = 0.2  # of the smaller graph
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Two graphs to align.
-
-    Attributes
-    ----------
-    given: (n, 2) int64
-        Seeds: pairs known beforehand.
-    forbidden:
-        Pairs that must not come out.
-    literals:
-        Labels of both graphs, where they are to be compared.
-    many_to_one:
-        Whether several sources may have one target; then a target is never closed.
-    without:
-        Parts to do without.
-    """
+    """Two graphs to align."""
 
     source: TemporalGraph
     target: TemporalGraph
-    given: Ids
+    given: Ids  # (n, 2): seeds, sorted by source
     forbidden: Forbidden
     engine: Engine
-    literals: LiteralPair | None = None
-    many_to_one: bool = False
+    literals: LiteralPair | None = None  # labels of both graphs, where they are to be compared
+    many_to_one: bool = False  # whether several sources may have one target; then a target is never closed
     without: frozenset[Part] = frozenset()
 
     @classmethod
@@ -108,8 +94,7 @@ class Problem:
     @cached_property
     def classes(self) -> tuple[Ids, Ids]:
         """The size class of each entity."""
-        counts = [np.diff(ties.first_fact_of_entity) for ties in self.ties]
-        return size_class(counts[0]), size_class(counts[1])
+        return both(lambda side: size_class(np.diff(self.ties[side].first_fact_of_entity)))
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
@@ -137,14 +122,14 @@ class Problem:
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """A number for each entity that depends on its name alone: what is drawn by it is drawn alike in any order."""
+        """A hash of each entity's name: what is drawn by it does not depend on the order of the input."""
         return text_hashes(self.source.entities), text_hashes(self.target.entities)
 
-    def is_given(self, row: Ids, column: Ids) -> NDArray[np.bool_]:
+    def is_given(self, row: Ids, column: Ids) -> Flags:
         """Which of some pairs are seeds; a seed is the only candidate of its source."""
         partner = np.full(self.shape[0], -1, dtype=np.int64)
         partner[self.given[:, 0]] = self.given[:, 1]
-        given: NDArray[np.bool_] = partner[row] == column
+        given: Flags = partner[row] == column
         return given
 
     def open_partners(self, unmatched: Unmatched) -> Unmatched:

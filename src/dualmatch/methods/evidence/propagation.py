@@ -1,6 +1,6 @@
-"""Propagation: what the support of other pairs makes of each candidate, sweep by sweep.
+"""Propagation: the support of other pairs for each candidate, sweep by sweep.
 
-Loopy belief propagation over candidate pairs. What a supporter tells a candidate leaves out what the candidate told the
+Loopy belief propagation over candidate pairs. The message of a supporter leaves out what the candidate sent to the
 supporter (the cavity): two wrong pairs cannot hold each other up. (Pearl, *Probabilistic reasoning in intelligent
 systems*, 1988; Mézard and Montanari, *Information, physics, and computation*, 2009.)
 """
@@ -12,17 +12,13 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import Side, room_elsewhere
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
-from dualmatch.graph.arrays import Ids
-from dualmatch.methods.evidence.state import COVERAGES, Model
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int32]
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
+from dualmatch.methods.evidence.state import COVERAGES, Model, both
 
 _LEAST_OPEN: Final = 1e-3  # by chance, so many facts have a neighbour with an unlisted partner at least
 
@@ -61,20 +57,15 @@ class Propagation:
         with_cavity: bool = True,
     ) -> None:
         self.candidates, self.support, self.sides, self.model = candidates, support, sides, model
-        self._told = 0.5 if with_cavity else 0.0
+        self._cavity = 0.5 if with_cavity else 0.0
         self.ties = sides[0].ties, sides[1].ties
-        self.tie_overlap = model.tie_overlap(self.ties[0], 0), model.tie_overlap(self.ties[1], 1)
-        self._telling = _telling_overlap(sides[0], model, 0), _telling_overlap(sides[1], model, 1)
-        self._undated = _undated(sides[0], sides[1]), _undated(sides[1], sides[0])
-        self._bases = _missed(self.ties[0], self.tie_overlap[0], None), _missed(self.ties[1], self.tie_overlap[1], None)
+        self.tie_overlap = both(lambda side: model.tie_overlap(self.ties[side], side))
+        self._telling = both(lambda side: _telling_overlap(sides[side], model, side))
+        self._undated = both(lambda side: _undated(sides[side], sides[1 - side]))
+        self._bases = both(lambda side: _missed(self.ties[side], self.tie_overlap[side]))
 
-    def evidence(
-        self,
-        log_odds: Floats,
-        by_slot: tuple[Floats, Floats],
-        unmatched: Unmatched,
-    ) -> Evidence:
-        """One sweep.
+    def evidence(self, log_odds: Floats, by_slot: tuple[Floats, Floats], unmatched: Unmatched) -> Evidence:
+        """Run one sweep.
 
         Parameters
         ----------
@@ -85,36 +76,24 @@ class Propagation:
         unmatched:
             How likely it is that an entity's partner is none of its candidates.
         """
-        certain = self.certain(log_odds, by_slot)
-        values, slots, coverages, unknown = [], [], [], unmatched.unknown
-        for view in (0, 1):
-            ratio = self.ratios(view, certain, unmatched)
-            value, slot, coverage = self._combined(view, ratio, unknown)
-            values.append(value)
-            slots.append(slot)
-            coverages.append(coverage)
-        nothing = [
-            _log_mean(
-                self.model.coverage,
-                _missed(
-                    self.ties[side],
-                    self._telling[side],
-                    unknown[side][self.ties[side].neighbour] * room_elsewhere(self.sides, unknown, side),
-                ),
-            )
-            for side in (0, 1)
-        ]
+        certain, unknown = self.certain(log_odds, by_slot), unmatched.unknown
+        views = both(lambda view: self._combined(view, self.ratios(view, certain, unmatched), unknown))
+
+        def nothing(side: int) -> Floats:
+            unseen = unknown[side][self.ties[side].neighbour] * room_elsewhere(self.sides, unknown, side)
+            return _log_mean(self.model.coverage, _missed(self.ties[side], self._telling[side] * (1.0 - unseen)))
+
         return Evidence(
-            on_grid(0.5 * (values[0] + values[1])),
-            (slots[0], slots[1]),
-            0.5 * (coverages[0] + coverages[1]),
-            (nothing[0], nothing[1]),
+            on_grid(0.5 * (views[0][0] + views[1][0])),
+            both(lambda view: views[view][1]),
+            0.5 * (views[0][2] + views[1][2]),
+            both(nothing),
         )
 
     def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:
-        """How likely each supporter is to be right, without what its candidate told it."""
+        """How likely each supporter is to be right, without what its candidate sent to it."""
         support = self.support
-        return chance_of(log_odds[support.supporter] - self._told * told_through(support.mirror, by_slot))
+        return chance_of(log_odds[support.supporter] - self._cavity * _sent_through(support.mirror, by_slot))
 
     def ratios(self, view: int, certain: Floats, unmatched: Unmatched) -> Floats:
         """For each slot, how much likelier its tie is if the candidate is right, its best support counting."""
@@ -131,9 +110,9 @@ class Propagation:
         """
         elsewhere, other = unmatched.elsewhere, 1 - view
         ties = self.support.open_ties[view]
-        both = elsewhere[0][self.ties[0].neighbour[ties[0]]] * elsewhere[1][self.ties[1].neighbour[ties[1]]]
+        in_both = elsewhere[0][self.ties[0].neighbour[ties[0]]] * elsewhere[1][self.ties[1].neighbour[ties[1]]]
         by_chance = _open_share(self.ties[other], elsewhere[other])[ties[other]]
-        ratio: Floats = both * self.support.open_worth[view] / by_chance
+        ratio: Floats = in_both * self.support.open_worth[view] / by_chance
         return ratio
 
     def gains(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -182,7 +161,7 @@ class Propagation:
         entity = self._entities(view)
         by_coverage = self._bases[view][:, entity] if len(entity) else np.zeros((len(COVERAGES), 0))
         if self._undated[view].any():
-            hidden = _missed(self.ties[view], self.tie_overlap[view], None, self._unseen(view, unknown))
+            hidden = _missed(self.ties[view], self.tie_overlap[view], self._unseen(view, unknown))
             by_coverage -= self._room(1 - view, unknown)[self._entities(1 - view)] * hidden[:, entity]
         for at, gain in enumerate(self._gains(view, ratio, unknown)):
             by_coverage[at] += np.bincount(candidate, gain, minlength=len(entity))
@@ -194,13 +173,13 @@ class Propagation:
         return top + np.log(total), np.log1p(overlap * (ratio - 1.0)), (share / total).T
 
 
-def told_through(mirror: tuple[Places, Places], by_slot: tuple[Floats, Floats]) -> Floats:
-    """What candidates told their supporters, both views together; nothing where the mirror is -1."""
-    told = np.zeros(len(mirror[0]))
+def _sent_through(mirror: tuple[Ints, Ints], by_slot: tuple[Floats, Floats]) -> Floats:
+    """What candidates sent to their supporters, both views together; nothing where the mirror is -1."""
+    sent = np.zeros(len(mirror[0]))
     for view in (0, 1):
         added = np.append(np.maximum(by_slot[view], 0.0), 0.0)
-        told += np.where(mirror[view] >= 0, added[mirror[view]], 0.0)
-    return told
+        sent += np.where(mirror[view] >= 0, added[mirror[view]], 0.0)
+    return sent
 
 
 def _open_share(ties: Ties, elsewhere: Floats, weight: float = 5.0) -> Floats:
@@ -225,7 +204,7 @@ def _telling_overlap(side: Side, model: Model, number: int) -> Floats:
     return -np.expm1(np.bincount(ties.tie, lost, minlength=ties.n_ties))
 
 
-def _undated(side: Side, other: Side) -> NDArray[np.bool_]:
+def _undated(side: Side, other: Side) -> Flags:
     """Ties none of whose facts has a date that the other graph could share."""
     undated = np.ones(side.ties.n_ties, dtype=bool)
     for own, there in ((side.begin, other.begin), (side.end, other.end)):
@@ -234,19 +213,14 @@ def _undated(side: Side, other: Side) -> NDArray[np.bool_]:
     return undated
 
 
-def _missed(ties: Ties, overlap: Floats, unseen: Floats | None, weight: Floats | None = None) -> Floats:
+def _missed(ties: Ties, overlap: Floats, weight: Floats | None = None) -> Floats:
     """Log-likelihood ratio of sharing nothing, for each coverage and entity: (len(COVERAGES), n_entities).
 
-    A tie with a neighbour whose partner is unknown may well be shared, unseen. `weight` says how much each tie counts.
+    Of each tie, `overlap` is the chance to be found in the other graph, and `weight` how much it counts (1 by default).
     """
-    seen = overlap if unseen is None else overlap * (1.0 - unseen)
-    weight = np.ones(len(seen)) if weight is None else weight
-    return np.stack(
-        [
-            np.bincount(ties.entity, weight * np.log1p(-coverage * seen), minlength=ties.n_entities)
-            for coverage in COVERAGES
-        ]
-    )
+    weight = np.ones(len(overlap)) if weight is None else weight
+    logs = (weight * np.log1p(-coverage * overlap) for coverage in COVERAGES)
+    return np.stack([np.bincount(ties.entity, each, minlength=ties.n_entities) for each in logs])
 
 
 def _log_mean(weight: Floats, values: Floats) -> Floats:
@@ -275,9 +249,9 @@ class Priors:
 
     @classmethod
     def of(cls, model: Model, classes: tuple[Ids, Ids]) -> Self:
-        odds = [np.log1p(-model.alone[side]) - np.log(model.alone[side]) for side in (0, 1)]
-        partners = [float((1.0 - model.alone[side][classes[side]]).sum()) for side in (0, 1)]
-        return cls((odds[0][classes[0]], odds[1][classes[1]]), -float(np.log(max(min(partners), 1.0))))
+        odds = both(lambda side: (np.log1p(-model.alone[side]) - np.log(model.alone[side]))[classes[side]])
+        partners = both(lambda side: float((1.0 - model.alone[side][classes[side]]).sum()))
+        return cls(odds, -float(np.log(max(min(partners), 1.0))))
 
     def at(self, row: Ids, column: Ids) -> Floats:
         """Of some pairs."""
@@ -296,8 +270,7 @@ def matched(
 ) -> Marginals:
     """Marginals of the matching, by evidence and by how many entities have a partner at all."""
     log_weight = value + priors.at(candidates.row, candidates.column)
-    both = [np.exp(0.5 * (nothing[side] + priors.share) + priors.of_entity[side]) for side in (0, 1)]
-    elsewhere = both[0], both[1]
+    elsewhere = both(lambda side: np.exp(0.5 * (nothing[side] + priors.share) + priors.of_entity[side]))
     if many_to_one:
         return match_by_row(candidates, log_weight, elsewhere)
     return match(candidates, log_weight, elsewhere, messages, iterations)

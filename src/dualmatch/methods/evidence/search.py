@@ -57,7 +57,7 @@ def search(
     tokens = problem.builder.build(knowledge, among, None if scale is None else scale.smoothing)
     scored = scored_tokens(tokens, dearest=None if scale is None else scale.dearest)
     found = find_candidates(scored, problem.shape, _N_CANDIDATES, engine=problem.engine)
-    return Found(problem.forbidden.left_out_of(found), Scale(tokens.smoothing, scored.dearest), len(tokens.weights))
+    return Found(problem.forbidden.left_out_of(found), Scale(tokens.smoothing, scored.dearest), tokens.source.shape[1])
 
 
 def knowledge_of(problem: Problem, state: RoundState) -> Knowledge:
