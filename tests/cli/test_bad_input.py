@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import TINY, refused
-from dualmatch import benchmark
+from dualmatch.research import benchmark
 
 MakeFolder = Callable[..., Path]
 HUGE = str(10**20)
@@ -46,7 +46,7 @@ BAD_GRAPHS = [
     ("one column in time_id", slip("time_id", 3, "2"), "time_id:3: 1 tab-separated column; a time has 2: time, date"),
     ("opaque beyond 32 bits", {"time_id": None, **slip("triples_1", 2, "10\t1\t12\t3000000000")},
      "triples_1:2: '3000000000' is no time id; write a whole number from -2147483647 to 2147483647"),
-    ("empty ent_ids", {"ent_ids_1": ""}, "triples_1:1: head 10 is not in ent_ids_1; add it there or mend the id"),
+    ("empty ent_ids", {"ent_ids_1": ""}, "triples_1:1: head 10 is not in ent_ids_1; add it there or fix the id"),
     ("names first in ent_ids", slip("ent_ids_1", 1, "Ada\t10"), "ent_ids_1:1: 'Ada' is no entity id; write a whole"),
     ("id twice", slip("ent_ids_1", 2, "10\tLondon"), "ent_ids_1:2: id 10 stands above already; give each id once"),
     ("name twice", slip("ent_ids_1", 2, "11\tAda"), "ent_ids_1:2: name Ada stands above already; give each name once"),
@@ -183,7 +183,7 @@ def test_all_config_errors_at_once(make_folder: MakeFolder, tmp_path: Path, caps
         "-1",
         "--seed",
     ]
-    said = refused([*call, "-3"], capsys, tmp_path)
+    said = refused([*call, "-3", "--method", "dualmatch"], capsys, tmp_path)
     assert [line.removeprefix("dualmatch: ").split(":")[0] for line in said.splitlines()] == [
         *("option seed", "option hops", "option sharpness")
     ]

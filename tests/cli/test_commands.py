@@ -14,16 +14,19 @@ import pytest
 from rich.console import Console
 
 from conftest import SMALL, refused
-from dualmatch import benchmark, demo
 from dualmatch.cli import console
 from dualmatch.cli.main import main
 from dualmatch.links.read import read_links
+from dualmatch.research import benchmark, demo
 from dualmatch.runs.options_file import links_file
 
 
 @pytest.fixture(autouse=True)
 def quick_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "unit_seconds", lambda: [0.5])
+
+
+TEMPORAL = ["--method", "temporal", "--hops", "1"]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
@@ -117,7 +120,7 @@ def test_verbose_tells_what_was_read(small_world: Path, tmp_path: Path, capsys: 
 def test_json_on_standard_output_is_all_there_is(
     small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, err = run(capsys, "benchmark", small_world, "--json", "-", "--group", "half=ref_pairs", "--hops", "1")
+    out, err = run(capsys, "benchmark", small_world, "--json", "-", "--group", "half=ref_pairs", *TEMPORAL)
     assert set(json.loads(out)["protocols"]["paper"]) == {"all", "half"}
     assert err == ""
     run(capsys, "align", small_world, "-o", tmp_path / "links.tsv")
@@ -130,9 +133,10 @@ def test_json_into_a_file_comes_with_the_tables(
     small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = tmp_path / "report.json"
-    out, _ = run(
-        capsys, "benchmark", small_world, "--json", report, "--setting", "supervised", "--seed-pairs", 3, "--seed", 7
-    )
+    pytest.importorskip("torch")
+    trained = ["--method", "dualmatch", "--dimension", "4", "--epochs", "1", "--seed", "7"]
+    supervised = ["--setting", "supervised", "--seed-pairs", 3]
+    out, _ = run(capsys, "benchmark", small_world, "--json", report, *supervised, *trained)
     assert "How often the right partner comes first" in out
     assert "machine units (unit 0.50 s)" in out
     found = json.loads(report.read_text())
@@ -173,7 +177,7 @@ def test_simulate_then_align(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         run(capsys, "simulate", "-o", world)
     assert caught.value.code == 2
     run(capsys, "simulate", "-o", world, "--force", "--entities", "50")
-    run(capsys, "align", world, "-o", tmp_path / "links.tsv", "--zero-counts")
+    run(capsys, "align", world, "-o", tmp_path / "links.tsv", "--method", "temporal", "--zero-counts")
 
 
 @pytest.mark.parametrize("name", ["demo-out", "out [1] [/bold] :100: {x}"])
@@ -215,7 +219,9 @@ def test_a_reader_that_goes_away_is_no_traceback(small_world: Path, tmp_path: Pa
 
 
 def test_weights_are_given_with_commas(small_world: Path, tmp_path: Path) -> None:
-    main_or_exit = ["align", str(small_world), "-o", str(tmp_path / "links.tsv"), "--alphas", "0, 0.5,1"]
+    pytest.importorskip("torch")
+    method = ["--method", "dualmatch", "--dimension", "4", "--epochs", "1"]
+    main_or_exit = ["align", str(small_world), "-o", str(tmp_path / "links.tsv"), *method, "--alphas", "0, 0.5,1"]
     main(main_or_exit)
     assert (tmp_path / "links.tsv").exists()
     with pytest.raises(SystemExit) as caught:

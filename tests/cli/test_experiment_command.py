@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.fixture(autouse=True)
 def _process_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Denormal numbers that are flushed in the whole process would fail other tests."""
-    monkeypatch.setattr("dualmatch.cli.experiment.prepare_process", lambda _config: None)
+    monkeypatch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)
 
 
 @pytest.mark.parametrize(

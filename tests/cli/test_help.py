@@ -1,54 +1,69 @@
-"""Help: every verb has an example, every option says what it does."""
+"""Help: every verb has an example, every option says what it does, and neither waits for a heavy library."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from typing import Any, Literal, get_args, get_origin
 
 import click
 import pytest
 from click.testing import CliRunner
+from pydantic_core import PydanticUndefined
 
-from dualmatch.cli.main import cli, main
+from dualmatch.cli import align, experiment, method_options, reader_options
+from dualmatch.cli.main import VERBS, cli, load_verb, main
+from dualmatch.config import Config, Method
+from dualmatch.links.write import LINK_FORMATS
+from dualmatch.readers.read import FORMATS
+from dualmatch.readers.rejected_lines import DEFAULT_LIMIT
+from dualmatch.research.experiments.catalogue import EXPERIMENTS
+from dualmatch.review.serve import LOOPBACK
 from dualmatch.version import __version__
 
-VERBS = (
-    *(
-        "inspect",
-        "align",
-        "evaluate",
-        "explain",
-        "report",
-        "update",
-        "review",
-        "merge",
-        "benchmark",
-        "experiment",
-        "datasets",
-        "simulate",
-        "split",
-        "demo",
-    ),
-)
+YOUR_DATA = ["align", "inspect", "explain", "report", "review", "merge", "evaluate", "update", "demo"]
+RESEARCH = ["benchmark", "experiment", "datasets", "split", "simulate"]
+ALL_VERBS = [*YOUR_DATA, *RESEARCH]
 OPTIONS = [
     pytest.param(option, id=f"{name} {option.opts[-1]}")
-    for name, command in (("dualmatch", cli), *cli.commands.items())
+    for name, command in (("dualmatch", cli), *((verb, load_verb(verb)) for verb in ALL_VERBS))
     for option in command.params
     if isinstance(option, click.Option)
 ]
+HEAVY = {"numpy", "scipy", "polars", "pydantic", "torch", "starlette", "uvicorn", "jinja2", "matplotlib", "dask"}
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, [*arguments, "--help"], terminal_width=110)
+    assert result.exit_code == 0
+    return result.output
 
 
 def test_these_are_all_verbs() -> None:
-    assert set(cli.commands) == set(VERBS)
+    assert {panel: [*verbs] for panel, verbs in VERBS.items()} == {"Your data": YOUR_DATA, "Research": RESEARCH}
+    assert {*cli.commands} == {*ALL_VERBS}
 
 
-@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_for_your_data_and_for_research_are_listed_apart() -> None:
+    text = shown()
+    of_data, _, of_research = text[text.index("Your data:") :].partition("Research:")
+    assert re.findall(r"^  (\w+) ", of_data, re.MULTILINE) == YOUR_DATA
+    assert re.findall(r"^  (\w+) ", of_research.partition("Options:")[0], re.MULTILINE) == RESEARCH
+
+
+@pytest.mark.parametrize("verb", ALL_VERBS)
+def test_the_list_says_what_the_verb_says_of_itself(verb: str) -> None:
+    words = next(verbs[verb] for verbs in VERBS.values() if verb in verbs)
+    assert words == " ".join((load_verb(verb).help or "").partition("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("verb", ALL_VERBS)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_every_verb_shows_an_example(verb: str, flag: str) -> None:
     result = CliRunner().invoke(cli, [verb, flag])
     assert result.exit_code == 0
-    assert re.search(rf"Examples:\n +dualmatch {verb}", result.output)
+    assert re.search(rf"Examples: *\n +dualmatch {verb}", result.output)
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -64,16 +79,61 @@ def test_an_option_without_help_would_be_noticed() -> None:
 
 
 def test_examples_name_options_that_exist() -> None:
-    for verb, command in cli.commands.items():
+    for verb in ALL_VERBS:
+        command = load_verb(verb)
         known = {name for option in command.params for name in option.opts}
         examples = " ".join(re.findall(rf"^ *dualmatch {verb} .*$", command.help or "", re.MULTILINE))
         assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", examples)) <= known
 
 
-def test_the_exit_codes_are_told() -> None:
-    output = CliRunner().invoke(cli, ["--help"]).output
-    assert "Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (it says what); 130" in " ".join(
-        output.split()
+def test_align_lists_its_options_in_groups_everyday_ones_first() -> None:
+    text = shown("align")
+    panels = ["Input:", "Output:", "Deciding:", "Names:", "Running:", "The paper's method (temporal, dualmatch):"]
+    places = [text.index(f"\n{panel}") for panel in panels]
+    assert places == sorted(places)
+    assert "\nOptions:" not in text  # no option is left over
+    parts = [text[first:last] for first, last in zip(places, [*places[1:], len(text)], strict=True)]
+    firsts = [re.findall(r"(--[a-z][a-z-]*)", part)[0] for part in parts]
+    assert firsts == ["--columns", "--output", "--method", "--labels", "--run", "--seed"]
+    assert "--hops" in parts[-1]
+
+
+def test_options_written_out_are_those_of_the_config() -> None:
+    assert {"method", *method_options.OPTIONS} == {*Config.model_fields}
+    assert get_args(Method) == method_options.METHODS
+    for name, option in method_options.OPTIONS.items():
+        field = Config.model_fields[name]
+        assert option.default == (None if field.default is PydanticUndefined else field.default), name
+        assert option.type in plain_types(field.annotation), name
+        if isinstance(option.type, click.Choice):
+            assert tuple(option.type.choices) == get_args(field.annotation), name
+
+
+def plain_types(annotation: Any) -> list[object]:
+    """What click may parse for a field: by its type, a text where the config parses it itself."""
+    if get_origin(annotation) is Literal:
+        return [annotation and next(o.type for o in method_options.OPTIONS.values() if matches(o.type, annotation))]
+    kinds = [kind for kind in (get_args(annotation) or (annotation,)) if kind is not type(None)]
+    simple = {int: click.INT, float: click.FLOAT, bool: click.BOOL, str: click.STRING}
+    return [*(simple[kind] for kind in kinds if kind in simple), click.STRING]
+
+
+def matches(kind: object, annotation: object) -> bool:
+    return isinstance(kind, click.Choice) and tuple(kind.choices) == get_args(annotation)
+
+
+def test_choices_written_out_are_those_of_the_registries() -> None:
+    assert tuple(FORMATS) == reader_options.FORMATS
+    assert tuple(LINK_FORMATS) == align.LINK_FORMATS
+    assert tuple(EXPERIMENTS) == experiment.EXPERIMENTS
+    assert f"[default: {DEFAULT_LIMIT}]" in next(o.help for o in load_verb("align").params if o.name == "max_errors")  # type: ignore[attr-defined]
+    assert next(o.default for o in load_verb("review").params if o.name == "host") == LOOPBACK
+
+
+def test_the_exit_codes_are_listed() -> None:
+    words = " ".join(shown().split())
+    assert (
+        "Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (the message says what); 130" in words
     )
 
 
@@ -82,10 +142,32 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"dualmatch, version {__version__}\n"
 
 
-def test_help_loads_no_extra() -> None:
-    extras = {"torch", "starlette", "uvicorn", "jinja2"}
-    code = f"import sys, dualmatch.cli.main; sys.exit(not {extras}.isdisjoint(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--version"], 0),
+        (["--help"], 0),
+        *([[verb, "--help"], 0] for verb in ALL_VERBS if verb != "simulate"),  # whose options come from a model
+        (["fly"], 2),
+        (["align", "x", "-o", "y", "--hops", "many"], 2),
+        (["align", "x", "-o", "y", "--method", "fused"], 2),
+        (["align", "--colour", "red"], 2),
+        (["merge", "x", "y"], 2),
+    ],
+)
+def test_help_and_wrong_options_load_nothing_heavy(arguments: list[str], code: int) -> None:
+    program = f"""
+import sys
+from dualmatch.cli.main import main
+try:
+    main({arguments!r})
+    code = 0
+except SystemExit as end:
+    code = end.code
+print(code, *sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stderr.splitlines()[-1] == str(code)
 
 
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["align"], ["align", "x", "-o", "y", "--hops", "many"]])
@@ -97,7 +179,7 @@ def test_a_wrong_call_ends_in_two(arguments: list[str], capsys: pytest.CaptureFi
 
 
 def test_help_writes_symbols_and_defaults_as_they_are() -> None:
-    words = " ".join(CliRunner().invoke(cli, ["align", "--help"]).output.split())
+    words = " ".join(shown("align").split())
     assert "d: length of the relational encoder" in words
     assert "h: refinements of the WL kernels" in words
     assert "None]" not in words

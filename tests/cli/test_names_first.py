@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 
 from conftest import refused
-from dualmatch.cli import align as align_module
+from dualmatch.cli.main import main
 
 PLAIN = "head,relation,tail,time\na,r,b,1900\n"
 TORN = 'head,relation,tail,time\n"a\tz",r,b,1900\n'
@@ -22,7 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def too_late(*_: object, **__: object) -> NoReturn:
         pytest.fail("the alignment was begun")
 
-    monkeypatch.setattr(align_module, "align", too_late)
+    monkeypatch.setattr("dualmatch.runs.workflow.align", too_late)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -70,4 +70,4 @@ def test_names_that_a_format_can_hold_pass(here: Path, source: str, arguments: l
     (here / "source.csv").write_text(source)
     (here / "target.csv").write_text(PLAIN)
     with pytest.raises(pytest.fail.Exception, match="the alignment was begun"):
-        align_module.align_command.main(["source.csv", "target.csv", *arguments], standalone_mode=False)
+        main(["align", "source.csv", "target.csv", *arguments])

@@ -139,8 +139,17 @@ def test_align_refuses_before_any_work(small_world: Path, tmp_path: Path, capsys
         ([nowhere, "-o", out, "--relations", tmp_path / "no" / "r", *evidence], f"{tmp_path / 'no'}: no such folder"),
         ([world, "-o", world / "triples_1", "--force"], f"{world / 'triples_1'}: is read or written by this very run"),
         ([world, "-o", out, "--seeds", out, "--force"], f"{out}: is read or written by this very run already"),
-        ([nowhere, "-o", out, "--many-to-one", *time_only], "many_to_one is there for methods evidence and fused"),
-        ([nowhere, "-o", out, "--max-fdr", "0.1", *time_only], "max_fdr is there for methods evidence and fused"),
+        (
+            [nowhere, "-o", out, "--many-to-one", *time_only],
+            "--many-to-one is not read by method temporal, only by evidence; leave it out, or change --method",
+        ),
+        (
+            [nowhere, "-o", out, "--max-fdr", "0.1", *time_only],
+            "--max-fdr is not read by method temporal, only by evidence",
+        ),
+        ([nowhere, "-o", out, "--hops", "1"], "--hops is not read by method evidence, only by temporal and dualmatch;"),
+        ([nowhere, "-o", out, "--checkpoint", out], "--checkpoint is for methods that train, and evidence does not"),
+        ([nowhere, "-o", out, "--threads", "2", *time_only], "--threads is for method evidence"),
         ([nowhere, "-o", out, "--max-fdr", "1.5", "--min-confidence", "-1"], "option min_confidence: "),
     ):
         said = refused(["align", *map(str, arguments)], capsys, tmp_path)

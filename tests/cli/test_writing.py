@@ -94,13 +94,23 @@ def test_what_came_from_standard_input_has_no_companion(here: Path, monkeypatch:
 
 def test_a_run_file_does_the_run_again(here: Path) -> None:
     align_sample(
-        "-o", "first.tsv", "-q", "--max-fdr", "0.02", "--seed", "7", "--on-error", "skip", "--memory-limit", "1GB"
+        "-o",
+        "first.tsv",
+        "-q",
+        "--max-fdr",
+        "0.02",
+        "--min-confidence",
+        "0.1",
+        "--on-error",
+        "skip",
+        "--memory-limit",
+        "1GB",
     )
     written = (here / "first.tsv.config.toml").read_text()
     for line in (
         'method = "evidence"',
         "max_fdr = 0.02",
-        "seed = 7",
+        "min_confidence = 0.1",
         "memory_limit = 1000000000",
         "[source]",
         "[target]",

@@ -147,7 +147,6 @@ def align_command(
 ) -> None:
     """Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.
 
-    \b
     A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf) or Wikidata's JSON, plain or .gz or .zst; - is
     standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
 

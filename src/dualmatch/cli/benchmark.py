@@ -52,6 +52,8 @@ def benchmark_command(
 ) -> None:
     """Measure a method on a benchmark FOLDER with sup_pairs and ref_pairs.
 
+    Prints how often the right partner comes first, how right the links are, and what the run cost.
+
     \b
     Examples:
       dualmatch benchmark data/yago-wiki20k --group high=time_sensitive_link2 --group low=not_sensitive_link2

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, Final, NoReturn
 
 import rich_click as click
+from click.exceptions import NoArgsIsHelpError
 
 from dualmatch.cli.shared_options import ARGUMENTS
 from dualmatch.errors import DualMatchError
@@ -84,24 +85,29 @@ def _broken_pipe_caught() -> Iterator[None]:
         raise
 
 
+_LOOKS: Final = {
+    "theme": "default-slim",
+    "max_width": 110,
+    "text_markup": None,
+    "text_paragraph_linebreaks": "\n\n",
+    "text_emojis": False,
+    "highlighter_patterns": [],
+    "commands_before_options": True,
+}
+
+
 @click.group(
     cls=_Verbs,
     panels=[click.RichCommandPanel(name, commands=[*verbs]) for name, verbs in VERBS.items()],
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.rich_config(
-    {
-        "theme": "default-slim",
-        "max_width": 110,
-        "text_markup": "ansi",
-        "text_paragraph_linebreaks": "\n\n",
-        "commands_before_options": True,
-    }
+    context_settings={"help_option_names": ["-h", "--help"], "rich_help_config": _LOOKS},
 )
 @click.version_option(__version__, prog_name="dualmatch")
 @click.option("-v", "--verbose", count=True, help="Print more on standard error; twice: everything.")
 def cli(verbose: int) -> None:
     """Find which entities of two temporal knowledge graphs are the same real-world thing.
+
+    Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (the message says what); 130 interrupted;
+    141 nobody reads standard output any more.
 
     \b
     Examples:
@@ -116,9 +122,6 @@ def cli(verbose: int) -> None:
       dualmatch review links.tsv                         decide the doubtful pairs on a local page
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
       dualmatch experiment overall --data FOLDER         the paper's tables, ours beside them
-
-    Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (the message says what); 130 interrupted;
-    141 nobody reads standard output any more.
     """
     from dualmatch.cli import console
 
@@ -137,7 +140,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.Command.main(cli, args=arguments, prog_name="dualmatch", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        _show(error)
         sys.exit(EXIT_USER_ERROR)
     except (_NoReaderError, BrokenPipeError):
         _end_without_reader()
@@ -147,6 +150,17 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         _print_error("interrupted; nothing half-written is left")
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _show(error: click.ClickException) -> None:
+    """Print what is wrong and how the verb is called, without rich, which takes longer to load than the rest."""
+    context = getattr(error, "ctx", None)
+    if context is None or isinstance(error, NoArgsIsHelpError):
+        error.show()
+        return
+    path, pieces = context.command_path, " ".join(context.command.collect_usage_pieces(context))
+    words = f"Usage: {path} {pieces}\nTry '{path} --help' for help.\n\nError: {error.format_message()}"
+    click.echo(words, err=True)
 
 
 def _print_error(text: str) -> None:

@@ -37,6 +37,8 @@ def _world_options(command: Command) -> Command:
 def simulate_command(output: Path, preset: str, force: bool, quiet: bool, **options: Any) -> None:
     """Make two graphs that are two observers' views of one history, with the true pairs known.
 
+    The same options give the same folder, byte for byte.
+
     \b
     Examples:
       dualmatch simulate -o world --entities 2000 --common-share 0.5
