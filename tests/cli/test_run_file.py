@@ -171,3 +171,20 @@ def test_forbidden_pairs_are_found_from_anywhere_too(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text('seeds = "known.tsv"\nforbid = "rejected.tsv"\n')
     call = read_options_file(tmp_path / "run.toml").call
     assert (call.seeds, call.forbid) == (tmp_path / "known.tsv", tmp_path / "rejected.tsv")
+
+
+def test_a_file_of_0_1_0_is_taken_without_the_options_of_other_methods(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    then = Path(__file__).parents[1] / "golden" / "0.1.0" / "finished.run" / "links.tsv.config.toml"
+    main(["align", *FILES, *COLUMNS, "-o", "links.tsv", "--config", str(then)])
+    noted = capsys.readouterr().err
+    assert "method evidence does not read" in noted
+    assert all(name in noted for name in ("seed", "hops", "sharpness", "alphas", "wl_iterations"))
+    now = tomllib.loads((here / "links.tsv.config.toml").read_text())
+    assert {name for name in now if name in Config.model_fields} == {"method", "many_to_one"}
+    record = json.loads((here / "links.tsv.run.json").read_text())
+    assert set(record["config"]) == {"method", "many_to_one", "min_confidence", "max_fdr", "memory_limit"}
+    main(["align", *FILES, "-o", "again.tsv", "--config", "links.tsv.config.toml"])
+    assert "does not read" not in capsys.readouterr().err
+    assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
