@@ -13,8 +13,7 @@ from pathlib import Path
 
 from dualmatch.methods.resources import expected_bytes
 from dualmatch.readers.benchmark_folder import read_folder
-from dualmatch.simulate import World, simulate
-from dualmatch.simulate.folder import write_folder
+from dualmatch.simulate import World, simulate, write_folder
 
 WORLDS = {
     "3,000 entities, 60 facts each": World(entities=3000, mean_facts=60),

@@ -15,8 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dualmatch.simulate import scale_world, simulate
-from dualmatch.simulate.folder import write_folder
+from dualmatch.simulate import scale_world, simulate, write_folder
 
 MEASURE = """
 import sys, time

@@ -18,8 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from dualmatch.simulate import scale_world, simulate
-from dualmatch.simulate.folder import write_folder
+from dualmatch.simulate import scale_world, simulate, write_folder
 
 CLOCKS = ("links.tsv.run.json", "manifest.json", "lock")
 

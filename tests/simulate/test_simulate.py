@@ -28,9 +28,8 @@ from dualmatch.simulate import (
     simulate,
     write_folder,
 )
-from dualmatch.simulate.history import NO_DAY
+from dualmatch.simulate.history import NO_DAY, draw_vocabularies
 from dualmatch.simulate.observer import draw_calendar, observe_dates
-from dualmatch.simulate.vocabulary import draw_vocabularies
 
 COLUMNS = ("head", "relation", "tail", "begin", "end")
 RICH = World(

@@ -17,7 +17,85 @@ No number may depend on how rows are cut into blocks: a row's result comes from 
 over blocks are whole numbers.
 """
 
-from dualmatch.engine.blocks import Engine, Spans, spans_of
-from dualmatch.engine.in_process import InProcess
+from __future__ import annotations
 
-__all__ = ["Engine", "InProcess", "Spans", "spans_of"]
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+
+T = TypeVar("T")
+Spans = list[tuple[int, int]]
+
+
+class Engine(Protocol):
+    """What a place to compute blocks must offer.
+
+    Attributes
+    ----------
+    threads:
+        Threads that one block may use.
+    block_rows:
+        Rows of a block at most.
+    least_entries:
+        Products with a vector that come by the hundred, as in Sinkhorn, are worth placing from so many entries on.
+    """
+
+    @property
+    def threads(self) -> int: ...
+
+    @property
+    def block_rows(self) -> int: ...
+
+    @property
+    def least_entries(self) -> int: ...
+
+    def spans(self, n_rows: int) -> Spans:
+        """First and last + 1 row of each block; one empty block where there is no row."""
+
+    def placed(self, *operands: Any) -> AbstractContextManager[tuple[Any, ...]]:
+        """Put arrays and csr matrices where blocks are computed; what is given stands for them in `map`."""
+
+    def sees(self, files: Iterable[Path]) -> bool:
+        """Whether others than this process compute, and all of them can read these files."""
+
+    def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
+        """The function of each item, in order; placed operands among the arguments arrive as what they were."""
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """The default engine: blocks one after the other in this process, `threads` for each. No result depends on them."""
+
+    threads: int = field(default_factory=lambda: usable_cores())
+    block_rows: int = 2**16
+    least_entries: ClassVar[int] = 0
+
+    def spans(self, n_rows: int) -> Spans:
+        return spans_of(n_rows, self.block_rows)
+
+    @contextmanager
+    def placed(self, *operands: Any) -> Iterator[tuple[Any, ...]]:
+        yield operands
+
+    def sees(self, files: Iterable[Path]) -> bool:
+        return False
+
+    def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
+        return [function(*item) for item in items]
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spans_of(n_rows: int, block_rows: int) -> Spans:
+    """Rows cut into blocks.
+
+    >>> spans_of(5, 2), spans_of(0, 2)
+    ([(0, 2), (2, 4), (4, 5)], [(0, 0)])
+    """
+    return [(first, min(first + block_rows, n_rows)) for first in range(0, max(n_rows, 1), block_rows)]

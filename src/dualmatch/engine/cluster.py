@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from dualmatch.engine.blocks import Spans, T, spans_of
+from dualmatch.engine import Spans, T, spans_of, usable_cores
 from dualmatch.engine.exchange import ARRAY_FILE, Stored, store
-from dualmatch.engine.in_process import usable_cores
 from dualmatch.errors import InputError, OutputError
 from dualmatch.version import __version__
 

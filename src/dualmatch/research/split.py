@@ -17,7 +17,7 @@ from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
-from dualmatch.simulate.folder_out import BENCHMARK_FILES, replacing_folder, write_benchmark_files
+from dualmatch.simulate.benchmark_writer import BENCHMARK_FILES, replacing_folder, write_benchmark_files
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self
 from pydantic import TypeAdapter
 
 from dualmatch.config import Config
-from dualmatch.engine.in_process import usable_cores
+from dualmatch.engine import usable_cores
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.files.atomic import write_text
 from dualmatch.files.compressed import STANDARD_INPUT

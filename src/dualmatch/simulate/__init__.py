@@ -7,7 +7,7 @@ The story, in the order in which it is drawn (one random generator, from `World.
    a draw both sides have in common. The law is the same with and without a partner.
 3. **Facts** (`history`). Part of each entity's places in facts belong to facts that both observers know; places are
    joined to facts at random. Each fact gets a relation, and a point in time, an interval, half of one, or no time.
-4. **Vocabularies** (`vocabulary`). The history's relations are finer than either side's: what the target splits is one
+4. **Vocabularies** (`history`). The history's relations are finer than either side's: what the target splits is one
    relation to the source, what the target merges is several; some target relations run from tail to head.
 5. **Observation** (`observer`). Each observer gets some dates wrong, misses some and knows others only to the month
    or the year; then entities and facts are shuffled, so that neither a row nor a name tells who is who.
@@ -20,9 +20,8 @@ Examples
 (100, 100, 90)
 """
 
-from dualmatch.simulate.folder import write_folder
-from dualmatch.simulate.pair import SimulatedPair, shuffled_copy, simulate
-from dualmatch.simulate.uniform import uniform_world
+from dualmatch.simulate.benchmark_writer import write_folder
+from dualmatch.simulate.planted_pair import SimulatedPair, shuffled_copy, simulate, uniform_world
 from dualmatch.simulate.world import DEMO, World, scale_world
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Benchmark folders out: two graphs and their true pairs as `dualmatch.read_folder` reads them.
+"""Benchmark folders: two graphs and their true pairs, written as `dualmatch.read_folder` reads them.
 
 =======================  =========================================================================================
 ``ent_ids_1/2``          id, name; the target's ids go on where the source's end
@@ -6,11 +6,15 @@
 ``time_id``              id, date (day, month or year); id 0 is ``-inf``, unknown
 ``triples_1/2``          head, relation, tail, begin, end
 ``sup_pairs, ref_pairs``  true pairs: seeds, and the rest
+``rel_pairs``            of a simulation: true relation pairs, and 1 where the target's runs the other way
+``world.json``           of a simulation: all options, and the version of dualmatch that drew the world
 =======================  =========================================================================================
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import secrets
 import shutil
@@ -27,6 +31,10 @@ from dualmatch.errors import OutputError
 from dualmatch.files.atomic import sync
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, format_date
+from dualmatch.simulate.planted_pair import SimulatedPair
+from dualmatch.version import __version__
+
+logger = logging.getLogger(__name__)
 
 Ints = NDArray[np.int32]
 
@@ -34,6 +42,43 @@ BENCHMARK_FILES: Final = (
     *("ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id", "triples_1", "triples_2"),
     *("sup_pairs", "ref_pairs"),
 )
+_SIMULATION_FILES: Final = (*BENCHMARK_FILES, "rel_pairs", "world.json")
+
+
+def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) -> Path:
+    """Write the pair as a benchmark folder that `dualmatch.read_folder` reads back to equal graphs.
+
+    The folder is written beside its place, synced, then renamed: an interrupted write leaves nothing behind.
+
+    Parameters
+    ----------
+    force:
+        Replace a folder of the same name, provided that it holds nothing but files this function writes.
+
+    Raises
+    ------
+    OutputError
+        Where the folder exists already, or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dualmatch.simulate import World, simulate
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     len(list(write_folder(simulate(World(entities=50)), Path(here) / "world").iterdir()))
+    11
+    """
+    path = Path(os.path.abspath(path))
+    with replacing_folder(path, _SIMULATION_FILES, force, "simulation") as draft:
+        write_benchmark_files(draft, pair.source, pair.target, pair.seeds, pair.test)
+        relations = pair.relation_gold
+        target = relations[:, 1] + pair.source.n_relations
+        write_table(draft / "rel_pairs", (relations[:, 0], target, relations[:, 2]))
+        options = {"dualmatch": __version__, "world": pair.world.model_dump()}
+        (draft / "world.json").write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
+        sync(draft / "world.json")
+    logger.info("wrote %s", path)
+    return path
 
 
 @contextmanager
