@@ -48,32 +48,18 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class AlignRun:
-    """A run of ``dualmatch align``.
-
-    Attributes
-    ----------
-    links, relations, rejected:
-        The files to write: links, relations where they are asked for, and lines that reading leaves out.
-    checkpoint:
-        The file that keeps the state of training, of a run without a folder.
-    config_file:
-        The file that options were taken from; it must not be overwritten.
-    folder:
-        The folder of the run, opened; None where it has none.
-    force:
-        Whether files may be replaced.
-    """
+    """A run of ``dualmatch align``."""
 
     config: Config
     spec: InputSpec
     call: CallOptions
     links: Path
     relations: Path | None = None
-    rejected: Path | None = None
-    checkpoint: Path | None = None
-    config_file: Path | None = None
+    rejected: Path | None = None  # where lines go that reading leaves out
+    checkpoint: Path | None = None  # keeps the state of training, of a run without a folder
+    config_file: Path | None = None  # options were taken from it; it must not be overwritten
     folder: RunFolder | None = None
-    force: bool = False
+    force: bool = False  # whether files may be replaced
 
     def __post_init__(self) -> None:
         method = self.config.method
@@ -126,12 +112,8 @@ class AlignRun:
     ) -> tuple[Alignment, GraphPair]:
         """Read, align and write.
 
-        Parameters
-        ----------
-        read_graphs:
-            Reads both graphs and reports what was understood.
-        start, command:
-            When the run was called, by `time.perf_counter`, and with which words.
+        `read_graphs` reads both graphs and reports what was understood; `start` is when the run was called, by
+        `time.perf_counter`, and `command` its words.
         """
         outputs, folder = self.outputs, self.folder
         if progress is not None:
@@ -181,23 +163,13 @@ def opened_folder(
 
 @dataclass(frozen=True, eq=False)
 class UpdateRun:
-    """A run of ``dualmatch update``.
-
-    Attributes
-    ----------
-    before:
-        The finished run that is updated.
-    facts:
-        New files of the source and of the target.
-    options, rejected:
-        How to read them, and where lines that are left out go.
-    """
+    """A run of ``dualmatch update``."""
 
     before: FinishedRun
     folder: RunFolder
-    facts: tuple[tuple[Path, ...], tuple[Path, ...]]
-    options: tuple[ReadOptions, ReadOptions]
-    rejected: Path | None
+    facts: tuple[tuple[Path, ...], tuple[Path, ...]]  # new files of the source and of the target
+    options: tuple[ReadOptions, ReadOptions]  # how to read them
+    rejected: Path | None  # where lines go that reading leaves out
     force: bool
 
     @classmethod
@@ -253,16 +225,9 @@ class UpdateRun:
         alignment = update(
             before.known, source, target, before.config, engine=engine, progress=progress, store=self.folder
         )
-        self.folder.keep_graphs(
-            GraphPair.of(
-                alignment.source,
-                alignment.target,
-                seeds=alignment.pairs[alignment.is_seed],
-                forbidden=alignment.forbidden.pairs.astype("int32"),
-                notes=arrived.notes,
-                rejected=arrived.rejections.total,
-            )
-        )
+        seeds, forbidden = alignment.pairs[alignment.is_seed], alignment.forbidden.pairs.astype("int32")
+        graphs = alignment.source, alignment.target
+        self.folder.keep_graphs(GraphPair.of(*graphs, None, seeds, forbidden, **arrived.report))
         changes = changes_since(before.named_links, alignment, source, target)
         cost = _cost(alignment, read_seconds, start, command)
         outputs.write(alignment, spec, spec.hashes(), cost, changes)
@@ -282,7 +247,7 @@ class UpdateRun:
 
 @dataclass(frozen=True, eq=False)
 class UpdateResult:
-    """What an update came to; `new_facts` counts facts and entities of the source and of the target."""
+    """The result of an update; `new_facts` counts facts and entities of the source and of the target."""
 
     alignment: Alignment
     changes: list[LinkChange]
