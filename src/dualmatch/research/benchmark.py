@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import timeit
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,12 +39,7 @@ class BenchmarkRun:
 def unit_seconds(repeats: int = 3) -> list[float]:
     """The machine's own unit: the seconds of a 4096³ float32 matrix product, measured a few times."""
     matrix = np.random.default_rng(0).random((_UNIT_SIZE, _UNIT_SIZE), dtype=np.float32)
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        matrix @ matrix
-        seconds.append(time.perf_counter() - start)
-    return seconds
+    return timeit.repeat(lambda: matrix @ matrix, number=1, repeat=repeats)
 
 
 def benchmark(

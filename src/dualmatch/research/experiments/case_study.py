@@ -17,13 +17,10 @@ from dualmatch.research.experiments.results import NOT_RUN, Column, Report, Row,
 from dualmatch.research.experiments.subject import Subject
 from dualmatch.research.experiments.workbench import Study, Workbench
 
-_SETTING: Final[Setting] = "normal"
-"""The paper's cases come from training with a tenth of the pairs."""
+_SETTING: Final[Setting] = "normal"  # the paper's cases come from training with a tenth of the pairs
 CHANNELS: Final = ("time", "relations", "whole")
-_OTHERS: Final = 3
-"""Cases shown of each kind besides the paper's own."""
-_FEW_FACTS: Final = 4
-"""Cases are shown of entities whose facts a reader can look through."""
+_OTHERS: Final = 3  # cases shown of each kind besides the paper's own
+_FEW_FACTS: Final = 4  # cases are shown of entities whose facts a reader can look through
 _COLUMNS: Final = columns("source entity", "time alone", "relations alone", "the whole (dualmatch)", "evidence", "why")
 _TEXT: Final = (
     "Trained with all of sup_pairs. Each entity's best target among all of the other graph: by time alone "
@@ -86,16 +83,15 @@ def is_right(subject: Subject, found: Arrays) -> tuple[Rows, dict[str, Flags]]:
 def clearest(subject: Subject, found: Arrays, wrong: str) -> list[int]:
     """Source rows that one channel alone gets wrong and the whole gets right, the surest first, of few facts each."""
     rows, right = is_right(subject, found)
-    few = [_fact_counts(graph) <= _FEW_FACTS for graph in (subject.source, subject.target)]
+    few = [
+        np.bincount(np.concatenate([graph.head, graph.tail]), minlength=graph.n_entities) <= _FEW_FACTS
+        for graph in (subject.source, subject.target)
+    ]
     partner = subject.tested(_SETTING)[:, 1]
     other = "relations" if wrong == "time" else "time"
     shown = ~right[wrong] & right[other] & right["whole"] & few[0][rows] & few[1][partner]
     sure = found["whole probability"][rows[shown]]
     return [int(row) for row in rows[shown][np.argsort(-sure, kind="stable")[:_OTHERS]]]
-
-
-def _fact_counts(graph: TemporalGraph) -> Rows:
-    return np.bincount(np.concatenate([graph.head, graph.tail]), minlength=graph.n_entities)
 
 
 def _counts_table(subject: Subject, found: Arrays) -> Table:

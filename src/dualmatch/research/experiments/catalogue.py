@@ -11,21 +11,18 @@ from typing import Final, NamedTuple
 from dualmatch.errors import InputError
 from dualmatch.files.atomic import replacing, write_text
 from dualmatch.research.experiments.ablation import ablation
+from dualmatch.research.experiments.accuracy import overall, sensitivity
 from dualmatch.research.experiments.case_study import case_study
 from dualmatch.research.experiments.decoder import decoder
 from dualmatch.research.experiments.example import example
 from dualmatch.research.experiments.open_world import open_world
-from dualmatch.research.experiments.overall import overall
 from dualmatch.research.experiments.results import NOT_RUN, PROTOCOLS, Report
 from dualmatch.research.experiments.scalability import scalability
-from dualmatch.research.experiments.sensitivity import sensitivity
 from dualmatch.research.experiments.statistics import datasets
 from dualmatch.research.experiments.workbench import Study
 
-FIGURES: Final = "results"
-"""Folder beside RESULTS.md that figures and CSV files are copied to."""
-_LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png))\)")
-"""A link of an experiment's page to a table or figure beside it."""
+FIGURES: Final = "results"  # folder beside RESULTS.md that figures and CSV files are copied to
+_LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png))\)")  # to a table or figure beside a page
 _COPIED: Final = (".csv", ".png", ".svg")
 
 

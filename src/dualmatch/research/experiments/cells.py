@@ -31,8 +31,7 @@ logger = logging.getLogger(__name__)
 
 CELL_FORMAT: Final = 1
 """Raise it by hand when what a cell holds, or how it is computed, changes."""
-_NO_FIGURES: Final = ("app", "charts", "cli", "report", "research", "review")
-"""Rooms of the package that no figure of a method depends on."""
+_NO_FIGURES: Final = ("app", "charts", "cli", "report", "research", "review")  # rooms that no figure depends on
 _NOT_RECORDED: Final = "not recorded"
 
 Key = Mapping[str, Any]
@@ -66,31 +65,18 @@ class Cells:
 
     def result(self, key: Key, compute: Callable[[], Result]) -> Result | None:
         """The result of a cell as plain data: read, or computed and kept."""
-
-        def write(path: Path) -> None:
-            cell = {"key": _whole(key), "made": here()._asdict(), "result": compute()}
-            text = json.dumps(cell, indent=1, allow_nan=False) + "\n"
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_text(path, text)
-
-        cell = self._cell(key, ".json", write)
+        whole = {"key": _whole(key), "made": here()._asdict()}
+        cell = self._cell(key, ".json", lambda: {**whole, "result": compute()})
         if cell is None:
             return None
         made = cell.get("made") or {}
         self.made[cell_name(key)] = Provenance(**made) if set(made) == set(Provenance._fields) else UNKNOWN
-        return self._timed(key, cell["result"])
+        result: Result = cell["result"]
+        return result
 
     def arrays(self, key: Key, compute: Callable[[], Arrays]) -> Arrays | None:
         """The arrays of a cell: read, or computed and kept."""
-
-        def write(path: Path) -> None:
-            arrays = compute()
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as temporary, temporary.open("wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-
-        arrays = self._cell(key, ".npz", write)
-        return None if arrays is None else self._timed(key, arrays)
+        return self._cell(key, ".npz", compute)
 
     def path(self, key: Key, suffix: str) -> Path:
         """Where a cell lies: words for people, a hash for certainty."""
@@ -98,23 +84,22 @@ class Cells:
         words = re.sub(r"[^A-Za-z0-9.]+", "-", cell_name(key)).strip("-").lower()[:80]
         return self.folder / f"{words}-{digest}{suffix}"
 
-    def _cell(self, key: Key, suffix: str, write: Callable[[Path], None]) -> dict[str, Any] | None:
+    def _cell(self, key: Key, suffix: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
         """What the file of a cell holds, read back even if just written: the same to the last digit in every run."""
         path, name = self.path(key, suffix), cell_name(key)
         redo = key.get("method") in self.redo and path not in self._redone
         found = _read(path) if self.finished_only or not redo else None
         if found is None and not self.finished_only:
             self.announce(f"{name} …")
-            write(path)
+            made = compute()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write(path, made)
             self._redone.add(path)
             found = _read(path)
         if found is None:
             self.not_run.add(name)
-        return found
-
-    def _timed(self, key: Key, found: Result) -> Result:
-        if "unit_seconds" in found:
-            self.units[cell_name(key)] = float(found["unit_seconds"])
+        elif "unit_seconds" in (result := found.get("result", found)):
+            self.units[name] = float(result["unit_seconds"])
         return found
 
 
@@ -141,6 +126,14 @@ def cell_name(key: Key) -> str:
 
 def _whole(key: Key) -> dict[str, Any]:
     return {"format": CELL_FORMAT, "version": __version__, **key}
+
+
+def _write(path: Path, cell: dict[str, Any]) -> None:
+    if path.suffix == ".json":
+        write_text(path, json.dumps(cell, indent=1, allow_nan=False) + "\n")
+    else:
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **cell)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

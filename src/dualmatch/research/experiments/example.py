@@ -26,15 +26,14 @@ ENTITIES: Final = (
     "Head of Government (Ukraine)",
 )
 TIMES: Final = ("2010-04-24", "2007-09-29", "2005-04-16", "2007-05-10", "2005-07-20")
-# (head, tail, time) of edges 0→2, 1→2, 2→3, 4→5, 5→4.
-EDGES: Final = ((0, 2, 0), (1, 2, 2), (2, 3, 1), (4, 5, 4), (5, 4, 3))
-RELATIONS: Final = (
-    "Reject judicial cooperation",
-    "Make an appeal or request",
-    "Sign formal agreement",
-    "Host a visit",
-    "Make a visit",
+FACTS: Final = (
+    (0, "Reject judicial cooperation", 2, 0),
+    (1, "Make an appeal or request", 2, 2),
+    (2, "Sign formal agreement", 3, 1),
+    (4, "Host a visit", 5, 4),
+    (5, "Make a visit", 4, 3),
 )
+"""Head, relation, tail and time, entities and times by the appendix's numbers."""
 
 
 def _matrix(text: str) -> Floats:
@@ -114,13 +113,12 @@ def worked_example() -> WorkedExample:
     >>> worked_example().a_t[0].round(2).tolist()
     [0.4, 0.15, 0.15, 0.15, 0.15]
     """
-    facts = [(ENTITIES[h], RELATIONS[k], ENTITIES[t], TIMES[m]) for k, (h, t, m) in enumerate(EDGES)]
-    plain = TemporalGraph.from_facts(facts)
+    plain = TemporalGraph.from_facts((ENTITIES[h], r, ENTITIES[t], TIMES[m]) for h, r, t, m in FACTS)
     number = np.array([ENTITIES.index(name) for name in plain.entities])  # as the appendix numbers them
     graph = replace(plain, head=number[plain.head], tail=number[plain.tail], entities=ENTITIES)
     intervals = shared_intervals(graph, graph)
     column: Ids = np.zeros(len(TIMES), dtype=np.int64)  # of each of the appendix's times in our order
-    column[[time for _, _, time in EDGES]] = intervals.source
+    column[[time for *_, time in FACTS]] = intervals.source
     times = time_adjacency(time_counts(graph, intervals.source, intervals.count, tails=False), zero_counts=True)
     adjacency = relational_adjacency(graph, inverses=False)
     parts = temporal_features(times, adjacency, hops=1, dense_bytes=0, normalise=False)

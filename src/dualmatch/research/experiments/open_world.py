@@ -9,6 +9,7 @@ stand in a fact before that day.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -22,7 +23,7 @@ from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import parse_date
 from dualmatch.research.experiments.cells import Arrays, Result, computed
 from dualmatch.research.experiments.paper import OPEN_WORLD
-from dualmatch.research.experiments.results import NOT_RUN, Report, Row, Table, columns, hits_columns, hits_of_groups
+from dualmatch.research.experiments.results import NOT_RUN, Report, Row, Table, columns, hits_columns, hits_of
 from dualmatch.research.experiments.subject import Subject, restricted
 from dualmatch.research.experiments.workbench import Study, Workbench, rankings_of, trained_vectors
 
@@ -83,8 +84,8 @@ def _ours(bench: Workbench, study: Study) -> list[Row]:
             trained = method == "dualmatch"
             runs = [_dualmatch(bench, seed) for seed in study.seeds] if trained else [_run_again(bench, method)]
             for protocol in ("paper", "open"):
-                hits = hits_of_groups(runs, protocol, GROUPS)
-                rows.append((label, f"ours, {bench.subject.name}", protocol, *hits))
+                hits = (hits_of([run and run[protocol][group] for run in runs]) for group in GROUPS)
+                rows.append((label, f"ours, {bench.subject.name}", protocol, *chain.from_iterable(hits)))
     return rows
 
 

@@ -108,11 +108,6 @@ def hits_of(figures: Sequence[Result | None]) -> Row:
     return tuple(spread(None if each is None else each[name] for each in figures) for name in ("h1", "h10", "mrr"))
 
 
-def hits_of_groups(runs: Sequence[Result | None], protocol: str, groups: Iterable[str]) -> Row:
-    """H@1, H@10 and MRR over seeds, of each group by one protocol."""
-    return tuple(value for group in groups for value in hits_of([run and run[protocol][group] for run in runs]))
-
-
 @dataclass(frozen=True)
 class Table:
     """A table with a title; `slug` distinguishes the CSV files of one experiment."""

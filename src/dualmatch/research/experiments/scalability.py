@@ -203,12 +203,8 @@ def _settings_figure(bench: Workbench, done: dict[Setting, Result]) -> Figure:
     return Figure(f"{bench.subject.slug}-settings", f"{name}: seconds of each component in each setting.", ((panel,),))
 
 
-def main() -> None:
+if __name__ == "__main__":
     asked = json.loads(sys.argv[1])
     config = Config.checked(**asked["config"])
     prepare_process(config)
     json.dump(measure_sample(Path(asked["folder"]), asked["share"], config), sys.stdout)
-
-
-if __name__ == "__main__":
-    main()
