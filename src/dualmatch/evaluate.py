@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dualmatch.graph.arrays import Pairs
+from dualmatch.graph.arrays import Flags, Floats, Ids, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.alignment import Alignment, SoftPlan
 from dualmatch.methods.validation import KnownPairs, check_pairs
@@ -37,7 +37,10 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Abstention:
-    """How right the emitted pairs are, and how right it is to leave the others without a match."""
+    """How right the emitted pairs are, and how right it is to leave the others without a match.
+
+    `known` counts only links that touch an entity of a tested pair: for data whose gold is partial.
+    """
 
     precision: float | None
     recall: float | None
@@ -50,8 +53,6 @@ class Abstention:
 
 @dataclass(frozen=True)
 class Known:
-    """The same, counted only over links that touch an entity of a tested pair: for data whose gold is partial."""
-
     precision: float | None
     recall: float | None
     f1: float | None
@@ -79,35 +80,21 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Whether pairs of confidence c are right with frequency c.
+    """Whether pairs of confidence c are right with frequency c."""
 
-    Attributes
-    ----------
-    ece:
-        Expected calibration error over ten equal bins; None where nothing was emitted.
-    """
-
-    ece: float | None
+    ece: float | None  # expected calibration error over ten equal bins; None where nothing was emitted
     bins: tuple[CalibrationBin, ...]
     all: CalibrationOfAll | None = None
 
 
 @dataclass(frozen=True)
 class CalibrationOfAll:
-    """The same for every pair of the 1-to-1 assignment that touches a tested pair, whatever is believed of it.
-
-    Attributes
-    ----------
-    coverage:
-        Share of the sources in a fact that have such a pair.
-    brier:
-        Mean squared difference between confidence and truth.
-    """
+    """The same for every pair of the 1-to-1 assignment that touches a tested pair, whatever is believed of it."""
 
     pairs: int
-    coverage: float
+    coverage: float  # share of the sources in a fact that have such a pair
     ece: float | None
-    brier: float | None
+    brier: float | None  # mean squared difference between confidence and truth
     bins: tuple[CalibrationBin, ...]
 
 
@@ -182,7 +169,7 @@ class LinkQuality:
 
 def link_quality(
     links: Sequence[tuple[str, str]],
-    confidence: NDArray[np.float64],
+    confidence: Floats,
     gold: Collection[tuple[str, str]],
     no_matches: Collection[str] = (),
     undecided: Collection[str] = (),
@@ -223,7 +210,7 @@ def paper_ranking(plan: SoftPlan, pairs: Pairs) -> Ranking:
     return ranking(square.ranks(diagonal)[0])
 
 
-def ranking(ranks: NDArray[np.float64]) -> Ranking:
+def ranking(ranks: Floats) -> Ranking:
     """Hits and MRR of average ranks.
 
     >>> ranking(np.array([1.0, 1.5, 11.0])).h1  # a two-fold tie at the top is no hit
@@ -231,9 +218,8 @@ def ranking(ranks: NDArray[np.float64]) -> Ranking:
     """
     if not len(ranks):
         return Ranking(0.0, 0.0, 0.0, 0)
-    return Ranking(
-        100 * float((ranks <= 1).mean()), 100 * float((ranks <= 10).mean()), float((1 / ranks).mean()), len(ranks)
-    )
+    h1, h10 = (100 * float((ranks <= k).mean()) for k in (1, 10))
+    return Ranking(h1, h10, float((1 / ranks).mean()), len(ranks))
 
 
 def abstention(alignment: Alignment, gold: Pairs, tested: Pairs) -> Abstention:
@@ -242,15 +228,11 @@ def abstention(alignment: Alignment, gold: Pairs, tested: Pairs) -> Abstention:
     right = int(are_right(emitted, gold).sum())
     precision, recall = _share(right, len(emitted)), _share(right, len(tested))
     known = _share(right, int(_touches(emitted, tested).sum()))
-    left = alignment.unmatched
-    partnerless = np.setdiff1d(np.arange(alignment.source.n_entities), gold[:, 0])
-    rightly_left = len(np.intersect1d(left, partnerless))
     return Abstention(
         precision,
         recall,
         f1_score(precision, recall),
-        _share(rightly_left, len(left)),
-        _share(rightly_left, len(partnerless)),
+        *_no_match_quality(alignment, gold, alignment.unmatched),
         len(emitted),
         Known(known, recall, f1_score(known, recall)),
     )
@@ -260,18 +242,18 @@ def verdicts(alignment: Alignment, gold: Pairs) -> Verdicts:
     """Counts of the verdicts, and how right "no match" is."""
     unlinked = alignment.unlinked
     left = unlinked.row[unlinked.is_no_match]
+    counts = alignment.source.n_entities - len(unlinked.row), len(unlinked.row) - len(left), len(left)
+    return Verdicts(*counts, *_no_match_quality(alignment, gold, left))
+
+
+def _no_match_quality(alignment: Alignment, gold: Pairs, left: Rows) -> tuple[float | None, float | None]:
+    """Precision and recall of leaving some source rows without a match."""
     partnerless = np.setdiff1d(np.arange(alignment.source.n_entities), gold[:, 0])
     rightly_left = len(np.intersect1d(left, partnerless))
-    return Verdicts(
-        alignment.source.n_entities - len(unlinked.row),
-        len(unlinked.row) - len(left),
-        len(left),
-        _share(rightly_left, len(left)),
-        _share(rightly_left, len(partnerless)),
-    )
+    return _share(rightly_left, len(left)), _share(rightly_left, len(partnerless))
 
 
-def calibration(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
+def calibration(confidence: Floats, right: Flags) -> Calibration:
     """Ten equal-width bins of confidence: mean confidence against share of right pairs, weighted by size."""
     bins = _bins(confidence, right, np.arange(CALIBRATION_BINS + 1) / CALIBRATION_BINS)
     return Calibration(_ece(bins), bins)
@@ -290,9 +272,7 @@ def calibration_of_all(alignment: Alignment, gold: Pairs, tested: Pairs) -> Cali
     return CalibrationOfAll(len(chance), coverage or 0.0, _ece(bins), brier, bins)
 
 
-def _bins(
-    confidence: NDArray[np.float64], right: NDArray[np.bool_], edges: NDArray[np.float64]
-) -> tuple[CalibrationBin, ...]:
+def _bins(confidence: Floats, right: Flags, edges: Floats) -> tuple[CalibrationBin, ...]:
     """Bins between edges that hold a pair; the last includes its upper edge."""
     number = np.minimum(np.searchsorted(edges, confidence, side="right") - 1, len(edges) - 2)
     found = []
@@ -310,9 +290,9 @@ def _ece(bins: Sequence[CalibrationBin]) -> float | None:
     return sum(each.pairs * abs(each.confidence - each.precision) for each in bins) / total if total else None
 
 
-def _touches(pairs: Pairs, tested: Pairs) -> NDArray[np.bool_]:
+def _touches(pairs: Pairs, tested: Pairs) -> Flags:
     """Which pairs have an entity of a tested pair in them."""
-    touches: NDArray[np.bool_] = np.isin(pairs[:, 0], tested[:, 0]) | np.isin(pairs[:, 1], tested[:, 1])
+    touches: Flags = np.isin(pairs[:, 0], tested[:, 0]) | np.isin(pairs[:, 1], tested[:, 1])
     return touches
 
 
@@ -322,7 +302,7 @@ def pair_quality(pairs: Pairs, gold: Pairs) -> PairQuality:
     return PairQuality(len(pairs), _share(right, len(pairs)), _share(right, len(gold)))
 
 
-def are_right(pairs: Pairs, gold: Pairs) -> NDArray[np.bool_]:
+def are_right(pairs: Pairs, gold: Pairs) -> Flags:
     """Which pairs stand in gold."""
     return np.isin(_keys(pairs), _keys(gold))
 
@@ -338,7 +318,7 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
     return 2 * precision * recall / (precision + recall)
 
 
-def _keys(pairs: Pairs) -> NDArray[np.int64]:
+def _keys(pairs: Pairs) -> Ids:
     return (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1].astype(np.int64)
 
 
@@ -356,15 +336,10 @@ CAUSES: Final = (
 
 def cause_of(
     source: TemporalGraph, target: TemporalGraph, gold: NDArray[np.integer], found: NDArray[np.integer]
-) -> NDArray[np.int64]:
-    """For each true pair, the place in `CAUSES` of what stands in its way.
+) -> Ids:
+    """For each true pair of gold, (n, 2), the place in `CAUSES` of what makes it hard to find: the first that holds.
 
-    Parameters
-    ----------
-    gold: (n, 2)
-        All true pairs.
-    found: (m, 2)
-        The pairs that were believed; of these, the true ones count as aligned.
+    Of the pairs that were found, (m, 2), the true ones count as aligned.
 
     Examples
     --------

@@ -111,7 +111,7 @@ def test_explain_refuses(
     old = tmp_path / "old.tsv"
     old.write_text("source\ttarget\tconfidence\na\tb\t0.5\n")
     for arguments, words in (
-        ([temporal, "x"], f"{temporal}: method temporal keeps no evidence that could be told in words"),
+        ([temporal, "x"], f"{temporal}: method temporal keeps no evidence to explain links with"),
         ([old, "a"], f"{old}.why.npz: no such file; it is written beside the links"),
         ([tmp_path / "none", "a"], f"{tmp_path / 'none'}: no such file"),
         ([links, "nobody at all"], "'nobody at all' is no entity of "),

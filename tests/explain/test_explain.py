@@ -253,7 +253,7 @@ def test_unknown_entities(known_lives: Alignment, entity: str, options: dict[str
 
 
 def test_methods_without_evidence_cannot_explain() -> None:
-    with pytest.raises(InputError, match="method temporal keeps no evidence that could be told in words; align with"):
+    with pytest.raises(InputError, match="method temporal keeps no evidence to explain links with; align with"):
         explain(align(*lives(), method="temporal"), "Ada")
 
 

@@ -1,4 +1,4 @@
-"""ExplanationBasis: what an explanation rests on, from an alignment in memory or from the file beside a written one."""
+"""What an explanation rests on, from an alignment in memory or from the file beside a written one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.decode.verdicts import Unlinked, unlinked
 from dualmatch.errors import InputError
-from dualmatch.graph.arrays import NO_PARTNER
+from dualmatch.graph.arrays import NO_PARTNER, Flags, Floats, Ids
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import ranks_of
@@ -28,66 +28,43 @@ from dualmatch.methods.evidence.state import RoundState
 
 @dataclass(frozen=True, eq=False)
 class ExplanationBasis:
-    """The graphs, what the last round believed, and what was decided.
-
-    Attributes
-    ----------
-    state, trial:
-        Where the rounds ended, and what their log-odds are worth.
-    candidates: (n_source, n_target) csr
-        The few best of each source and of each target, with their probability.
-    pairs: (n, 2), confidence: (n,), is_seed: (n,)
-        As in `Alignment`.
-    source_ids, target_ids: (n_entities,) int64 or None
-        The ids entities have in the input files.
-    literals:
-        Labels, where the run compared them.
-    many_to_one:
-        Whether several source entities may take one target, so that none is ever gone.
-    forbidden:
-        What the run was told not to link.
-    is_flipped:
-        Whether source and target were changed over; `state` is that of the run.
-    """
+    """The graphs, what the last round believed, and what was decided."""
 
     source: TemporalGraph
     target: TemporalGraph
-    state: RoundState
+    state: RoundState  # where the rounds of the run ended, flipped or not
     trial: Confidence
-    candidates: sp.csr_array
-    pairs: NDArray[np.integer]
-    confidence: NDArray[np.float64]
-    is_seed: NDArray[np.bool_]
-    source_ids: NDArray[np.int64] | None = None
-    target_ids: NDArray[np.int64] | None = None
-    literals: LiteralPair | None = None
+    candidates: sp.csr_array  # (n_source, n_target): the few best of each side, with their probability
+    pairs: NDArray[np.integer]  # (n, 2); with confidence and is_seed as in `Alignment`
+    confidence: Floats
+    is_seed: Flags
+    source_ids: Ids | None = None  # that entities have in the input files
+    target_ids: Ids | None = None
+    literals: LiteralPair | None = None  # where the run compared labels
     many_to_one: bool = False
     forbidden: Forbidden = field(default_factory=lambda: Forbidden(np.zeros((0, 2), np.int32)))
-    is_flipped: bool = False
+    is_flipped: bool = False  # whether source and target were swapped
 
     @cached_property
     def problem(self) -> Problem:
         """The graphs as the run saw them."""
-        graphs, literals = (self.source, self.target), self.literals
+        graphs, seeds, literals = (self.source, self.target), self.pairs[self.is_seed], self.literals
         if self.is_flipped:
-            graphs, literals = graphs[::-1], None if literals is None else literals[::-1]
-        seeds = self.pairs[self.is_seed]
-        if self.is_flipped:
-            seeds = seeds[:, ::-1]
+            graphs, seeds, literals = graphs[::-1], seeds[:, ::-1], None if literals is None else literals[::-1]
         return Problem.of(*graphs, seeds, literals=literals, many_to_one=self.many_to_one)
 
     @cached_property
     def judged_by(self) -> RoundState:
         """The state; where it came without a model (0.1.0 kept none), with the one that its pairs teach."""
-        return self.state if len(self.state.slots[0][0]) else learnt(self.problem, self.state)
+        return self.state if self.state.has_slots else learnt(self.problem, self.state)
 
     def evidence(self, pairs: NDArray[np.integer]) -> list[PairEvidence]:
         """What speaks for each of some pairs of rows, (n, 2)."""
         if not len(pairs):
             return []
+        found = pair_evidence(self.problem, self.judged_by, self.trial, pairs[:, ::-1] if self.is_flipped else pairs)
         if not self.is_flipped:
-            return pair_evidence(self.problem, self.judged_by, self.trial, pairs)
-        found = pair_evidence(self.problem, self.judged_by, self.trial, pairs[:, ::-1])
+            return found
         return [replace(each, source_side=each.target_side, target_side=each.source_side) for each in found]
 
     @cached_property
@@ -96,16 +73,16 @@ class ExplanationBasis:
         pairs = self.state.believed.pairs[:, ::-1] if self.is_flipped else self.state.believed.pairs
         return frozenset(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))
 
-    def same_relation(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def same_relation(self, source: Ids, target: Ids) -> Flags:
         """Which pairs of directed relations are likelier to say the same than chance has it."""
         if self.is_flipped:
             source, target = target, source
         forward, backward = self.judged_by.model.odds.at(source, target)
-        same: NDArray[np.bool_] = forward * backward > 1.0
+        same: Flags = forward * backward > 1.0
         return same
 
     @cached_property
-    def target_ranks(self) -> NDArray[np.int64]:
+    def target_ranks(self) -> Ids:
         """Place of each target's name in the sorted list, which breaks ties."""
         return ranks_of(self.target.entities)
 
@@ -124,7 +101,7 @@ class ExplanationBasis:
         )
 
     def flipped(self) -> ExplanationBasis:
-        """The same with source and target changed over, for questions about target entities.
+        """The same with source and target swapped, for questions about target entities.
 
         A source takes one target only, whatever the run allowed targets: seen from there, sources can be gone.
         """
@@ -143,7 +120,7 @@ class ExplanationBasis:
 
 
 def basis_of(alignment: Alignment) -> ExplanationBasis:
-    """The grounds of an alignment in memory.
+    """The basis of an alignment in memory.
 
     Raises
     ------
@@ -170,6 +147,4 @@ def basis_of(alignment: Alignment) -> ExplanationBasis:
 
 def no_evidence(method: str) -> str:
     """Why there is nothing to explain."""
-    return (
-        f"method {method} keeps no evidence that could be told in words; align with method evidence or fused to explain"
-    )
+    return f"method {method} keeps no evidence to explain links with; align with method evidence to explain"

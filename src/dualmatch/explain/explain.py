@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +20,26 @@ from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, prec
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.pair_evidence import PairEvidence
 
-OTHERS = 3
-"""Other candidates an explanation tells of."""
-REASONS = 3
-"""Facts the column ``reasons`` of an alignment file tells of."""
-_BATCH = 20_000
-_LEAST_TOLD = 0.005
-# Below this, a probability would be told as 0.000.
-_TOLD = 0.0005
-# Names to look through for one that was meant; in more it would take seconds.
-_SEARCHED = 50_000
+OTHERS: Final = 3
+"""Other candidates that an explanation shows."""
+REASONS: Final = 3
+"""Facts that the column ``reasons`` of an alignment file shows."""
+_BATCH: Final = 20_000
+_VISIBLE_WEIGHT: Final = 0.005
+_VISIBLE: Final = 0.0005  # a smaller probability would be shown as 0.000
+_SEARCHED: Final = 50_000  # names to look through for one that was meant; in more it would take seconds
 
 
 def explain_entity(
     alignment: Alignment | ExplanationBasis, entity: str, *, target: bool = False, versus: str | None = None
 ) -> Explanation:
-    """Say why an entity was given its partner, or none; parameters as in `dualmatch.explain`."""
-    grounds = _grounds(alignment)
+    """Explain why an entity was given its partner, or none; parameters as in `dualmatch.explain`."""
+    basis = _basis(alignment)
     if target:
-        grounds = grounds.flipped()
-    row = _row_of(entity, grounds.source, grounds.source_ids)
-    rival = None if versus is None else _row_of(versus, grounds.target, grounds.target_ids)
-    return _Explainer(grounds, row, rival).explanation()
+        basis = basis.flipped()
+    row = _row_of(entity, basis.source, basis.source_ids)
+    rival = None if versus is None else _row_of(versus, basis.target, basis.target_ids)
+    return _Explainer(basis, row, rival).explanation()
 
 
 def reasons(alignment: Alignment | ExplanationBasis, top: int = REASONS) -> list[str]:
@@ -48,54 +47,54 @@ def reasons(alignment: Alignment | ExplanationBasis, top: int = REASONS) -> list
 
     Reasons are separated by "; ".
     """
-    grounds = _grounds(alignment)
-    texts = [""] * grounds.source.n_entities
-    for source, shared, names in _most_shared(grounds, top):
+    basis = _basis(alignment)
+    texts = [""] * basis.source.n_entities
+    for source, shared, names in _most_shared(basis, top):
         weights = [(str(fact), fact.weight) for fact in shared]
-        if names >= _LEAST_TOLD:
+        if names >= _VISIBLE_WEIGHT:
             weights.append(("labels alike", names))
         texts[source] = "; ".join(f"{words} ({weight:+.2f})" for words, weight in weights)
-    for source in grounds.pairs[grounds.is_seed, 0].tolist():
+    for source in basis.pairs[basis.is_seed, 0].tolist():
         texts[source] = "; ".join(part for part in ("given as a seed", texts[source]) if part)
-    none = grounds.unlinked
+    none = basis.unlinked
     for at, row in enumerate(none.row.tolist()):
-        texts[row] = none.in_words(at, grounds.target.entities)
+        texts[row] = none.in_words(at, basis.target.entities)
     return texts
 
 
-def _most_shared(grounds: ExplanationBasis, top: int) -> Iterator[tuple[int, tuple[SharedFact, ...], float]]:
+def _most_shared(basis: ExplanationBasis, top: int) -> Iterator[tuple[int, tuple[SharedFact, ...], float]]:
     """The weightiest shared facts of every pair, by source row, and what names add."""
-    for start in range(0, len(grounds.pairs), _BATCH):
-        batch = grounds.pairs[start : start + _BATCH]
-        for source, evidence in zip(batch[:, 0].tolist(), grounds.evidence(batch), strict=True):
-            yield source, shared_in_words(grounds, evidence.first(top)), evidence.balance.names
+    for start in range(0, len(basis.pairs), _BATCH):
+        batch = basis.pairs[start : start + _BATCH]
+        for source, evidence in zip(batch[:, 0].tolist(), basis.evidence(batch), strict=True):
+            yield source, shared_in_words(basis, evidence.first(top)), evidence.balance.names
 
 
 class _Explainer:
     """One question: an entity, its partner if it has one, and the candidates to compare with."""
 
-    def __init__(self, grounds: ExplanationBasis, row: int, rival: int | None) -> None:
-        self.grounds, self.row = grounds, row
-        at = np.flatnonzero(grounds.pairs[:, 0] == row)
+    def __init__(self, basis: ExplanationBasis, row: int, rival: int | None) -> None:
+        self.basis, self.row = basis, row
+        at = np.flatnonzero(basis.pairs[:, 0] == row)
         # Read backwards, a many-to-one alignment may hold several: the surest of them.
-        self.at = int(at[np.argmax(grounds.confidence[at])]) if len(at) else None
-        self.match = None if self.at is None else int(grounds.pairs[self.at, 1])
+        self.at = int(at[np.argmax(basis.confidence[at])]) if len(at) else None
+        self.match = None if self.at is None else int(basis.pairs[self.at, 1])
         self.probabilities = self._probabilities()
         self.others = self._others() if rival is None else [rival]
         if rival is not None and rival == self.match:
-            raise InputError(f"{grounds.target.entities[rival]!r} is the partner itself; compare with another entity")
-        told = self.others if self.match is None else [self.match, *self.others]
-        asked = np.array([(row, other) for other in told], dtype=np.int64).reshape(-1, 2)
-        self.evidence = dict(zip(told, grounds.evidence(asked), strict=True))
+            raise InputError(f"{basis.target.entities[rival]!r} is the partner itself; compare with another entity")
+        shown = self.others if self.match is None else [self.match, *self.others]
+        asked = np.array([(row, other) for other in shown], dtype=np.int64).reshape(-1, 2)
+        self.evidence = dict(zip(shown, basis.evidence(asked), strict=True))
 
     def explanation(self) -> Explanation:
-        grounds = self.grounds
-        name = grounds.source.entities[self.row]
+        basis = self.basis
+        name = basis.source.entities[self.row]
         others = tuple(self._candidate(other) for other in self.others)
         if self.at is None or self.match is None:
-            none = grounds.unlinked
+            none = basis.unlinked
             at = int(np.searchsorted(none.row, self.row))
-            words, category = none.in_words(at, grounds.target.entities), Reason(none.reason[at]).name.lower()
+            words, category = none.in_words(at, basis.target.entities), Reason(none.reason[at]).name.lower()
             verdict = none.verdict(at)
             confidence = float(none.confidence[at]) if verdict is Verdict.NO_MATCH else None
             return Explanation(name, verdict, None, confidence, False, 0.0, (), words, category, others)
@@ -103,11 +102,11 @@ class _Explainer:
         return Explanation(
             name,
             Verdict.LINKED,
-            grounds.target.entities[self.match],
-            float(grounds.confidence[self.at]),
-            bool(grounds.is_seed[self.at]),
+            basis.target.entities[self.match],
+            float(basis.confidence[self.at]),
+            bool(basis.is_seed[self.at]),
             evidence.log_odds,
-            shared_in_words(grounds, evidence),
+            shared_in_words(basis, evidence),
             None,
             None,
             others,
@@ -116,30 +115,30 @@ class _Explainer:
 
     def _probabilities(self) -> dict[int, float]:
         """Candidates by probability, the best first."""
-        row = self.grounds.candidates[[self.row]]
-        entries = ordered(row, self.grounds.target_ranks)
+        row = self.basis.candidates[[self.row]]
+        entries = ordered(row, self.basis.target_ranks)
         return dict(zip(entries.column.tolist(), entries.value.tolist(), strict=True))
 
     def _others(self) -> list[int]:
         listed = [other for other in self.probabilities if other != self.match][:OTHERS]
         least = 1 if self.match is None else 0  # the best candidate of all, however unlikely
-        return [other for at, other in enumerate(listed) if at < least or self.probabilities[other] >= _TOLD]
+        return [other for at, other in enumerate(listed) if at < least or self.probabilities[other] >= _VISIBLE]
 
     def _candidate(self, other: int) -> Candidate:
         evidence = self.evidence[other]
         probability = min(1.0, self.probabilities.get(other, 0.0))
         return Candidate(
-            self.grounds.target.entities[other],
+            self.basis.target.entities[other],
             probability,
             evidence.log_odds,
-            shared_in_words(self.grounds, evidence),
+            shared_in_words(self.basis, evidence),
             self._lacks(evidence),
             evidence.balance,
         )
 
     def _lacks(self, evidence: PairEvidence) -> tuple[Lack, ...]:
         """Against the match: facts that weigh less with this candidate. Without one: facts it does not share."""
-        source = self.grounds.source
+        source = self.basis.source
         here = _by_side(evidence)
         if self.match is None:
             missing = (side for side in sides_of_entity(source, self.row).tolist() if side not in here)
@@ -151,7 +150,7 @@ class _Explainer:
         return tuple(
             Lack(fact_of(source, side), less)
             for side, less in sorted(short.items(), key=lambda item: -round(item[1], 9))
-            if less > _LEAST_TOLD
+            if less > _VISIBLE_WEIGHT
         )
 
 
@@ -162,7 +161,7 @@ def _by_side(evidence: PairEvidence) -> dict[int, float]:
     return weights
 
 
-def _grounds(alignment: Alignment | ExplanationBasis) -> ExplanationBasis:
+def _basis(alignment: Alignment | ExplanationBasis) -> ExplanationBasis:
     return alignment if isinstance(alignment, ExplanationBasis) else basis_of(alignment)
 
 
@@ -220,18 +219,18 @@ def sides_of_entity(graph: TemporalGraph, entity: int) -> NDArray[np.int64]:
     return sides[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
 
-def shared_in_words(grounds: ExplanationBasis, evidence: PairEvidence) -> tuple[SharedFact, ...]:
+def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[SharedFact, ...]:
     """Pairs of fact sides by name, each with what the two facts have in common."""
-    source, target = grounds.source, grounds.target
+    source, target = basis.source, basis.target
     here, there = evidence.source_side, evidence.target_side
     relation, entity = _ends(source, here), _ends(target, there)
-    alike = grounds.same_relation(relation[0], entity[0]).tolist()
+    alike = basis.same_relation(relation[0], entity[0]).tolist()
     return tuple(
         SharedFact(
             fact_of(source, left),
             fact_of(target, right),
-            _same(same, ends in grounds.believed),
-            _same_dates(grounds, left % source.n_facts, right % target.n_facts),
+            _same(same, ends in basis.believed),
+            _same_dates(basis, left % source.n_facts, right % target.n_facts),
             weight,
         )
         for left, right, same, ends, weight in zip(
@@ -257,9 +256,9 @@ def _same(relation: bool, entity: bool) -> tuple[Aspect, ...]:
     return (*aspects, "entity") if entity else tuple(aspects)
 
 
-def _same_dates(grounds: ExplanationBasis, here: int, there: int) -> tuple[str, ...]:
+def _same_dates(basis: ExplanationBasis, here: int, there: int) -> tuple[str, ...]:
     """Begin and end where two facts agree on them, as precise as they agree."""
-    source, target = grounds.source, grounds.target
+    source, target = basis.source, basis.target
     opaque = source.opaque_times or target.opaque_times
     ends = (("begin", source.begin[here], target.begin[there]), ("end", source.end[here], target.end[there]))
     dates = [(end, _common_date(int(first), int(second), opaque)) for end, first, second in ends]

@@ -25,7 +25,7 @@ from dualmatch.decode.shortlist import (
 )
 from dualmatch.decode.sinkhorn import Best
 from dualmatch.decode.verdicts import Unlinked, Verdict, unlinked
-from dualmatch.graph.arrays import Floats, Pairs, Rows
+from dualmatch.graph.arrays import Flags, Floats, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import ranks_of
 from dualmatch.methods.evidence import MORE_LIKELY_THAN_NOT, EvidenceResult
@@ -69,16 +69,16 @@ class Alignment:
     seconds:
         What each stage took.
     forbidden:
-        What the run was told not to link.
+        Pairs that the run must not link.
     """
 
     source: TemporalGraph
     target: TemporalGraph
     pairs: Pairs
-    confidence: NDArray[np.float64]
-    is_seed: NDArray[np.bool_]
+    confidence: Floats
+    is_seed: Flags
     all_pairs: Pairs
-    all_confidence: NDArray[np.float64]
+    all_confidence: Floats
     plan: SoftPlan
     config: Config
     pseudo_seeds: Pairs | None = None

@@ -1,4 +1,4 @@
-"""What a run would cost: seconds and memory, before it begins."""
+"""Resources of a run: estimates of seconds and memory, the memory check, and process-wide settings for training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNIT_SIZE: Final = 2048
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run of a method would take, from low to high: graphs of one size differ by that much."""
+    """Estimated cost of a run, from low to high: graphs of one size differ by that much."""
 
     method: str
     seconds: tuple[float, float]
@@ -33,7 +33,7 @@ class Estimate:
 
 
 # (units, bytes) at the cheapest and the dearest of the graphs measured: YAGO-WIKI20K, DICEWS-R and simulated worlds.
-# What evidence takes is calculated (`_evidence_bytes`).
+# Memory of method evidence is estimated by `_evidence_bytes`.
 _PER_CELL: Final = {
     "temporal": ((1e-7, 5e-7), (6.0, 45.0)),
     "dualmatch": ((1e-6, 2.5e-6), (20.0, 55.0)),
@@ -50,30 +50,23 @@ _DEPTH: Final = 2
 
 
 def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit: float | None = None) -> Estimate:
-    """What aligning two graphs would take, roughly.
-
-    Parameters
-    ----------
-    unit:
-        Seconds of the machine's own unit; measured, in a fraction of a second, where None.
-    """
+    """Estimate the cost of aligning two graphs; the machine's `unit`, in seconds, is measured where None."""
     unit = quick_unit_seconds() if unit is None else unit
     if config.method == "evidence":
         size, units = source.n_facts + target.n_facts, _EVIDENCE_UNITS_PER_FACT
         expected = expected_bytes(source, target)
         low, high = (expected / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
-        return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
-    size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
-    least = least_bytes(source, target, config)
-    # What grows with the entities is computed in blocks above the limit: it takes longer, not more.
-    most = max(config.memory_limit, least)
-    low, high = ((_BASE_BYTES + min(max(size * each, least), most)) / _GIB for each in size_bytes)
+    else:
+        size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
+        least = least_bytes(source, target, config)
+        # What grows with the entities is computed in blocks above the limit: it takes longer, not more.
+        most = max(config.memory_limit, least)
+        low, high = ((_BASE_BYTES + min(max(size * each, least), most)) / _GIB for each in size_bytes)
     return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
 
 
 def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) -> float:
-    """What a run takes, besides the program itself, however small its blocks are: never more than it really takes."""
-    least = 0.0
+    """Lower bound of the memory of a run, besides the program itself, however small its blocks are."""
     if config.method in EXPLAINED:
         least = _evidence_bytes(source, target) / _ESTIMATE_WITHIN
     else:
@@ -89,7 +82,7 @@ def expected_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
 
 
 def _evidence_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
-    """What the rounds of evidence take at most at a time, besides the program and the graphs.
+    """Peak memory of the rounds of evidence, besides the program and the graphs.
 
     A side of a fact bears one token in each family: its times, with and without its relation and its neighbour, and
     those two by themselves. Entities hold their candidates.
