@@ -44,13 +44,7 @@ _OPENEA_TIMES: Final[dict[int, dict[str, str]]] = {3: {}, 4: {"time": "4"}, 5: {
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkFolder:
-    """Two graphs of one folder, with the ids its pair files use.
-
-    Attributes
-    ----------
-    source_ids, target_ids: (n_entities,) int64
-        The file's id of each entity row.
-    """
+    """Two graphs of one folder, with the ids its pair files use: that of each entity row, (n_entities,)."""
 
     path: Path
     source: TemporalGraph
@@ -61,13 +55,9 @@ class BenchmarkFolder:
     def read_pairs(self, path: str | Path) -> Pairs:
         """A pair file of two columns as (n, 2) row numbers; an unknown or repeated entity is an error.
 
-        The file holds either the folder's ids or entity names: ids where all are whole numbers, else whichever of
-        the two the folder knows more of.
-
-        Parameters
-        ----------
-        path:
-            A name is looked up in the folder (``"sup_pairs"``), and taken as a path where the folder has no such file.
+        A name such as ``"sup_pairs"`` is looked up in the folder, and taken as a path where the folder has no such
+        file. The file holds either the folder's ids or entity names: ids where all are whole numbers, else whichever
+        of the two the folder knows more of.
         """
         inside = self.path / path
         return self.pairs_at(Path(path) if os.path.exists(path) and not inside.exists() else inside)

@@ -33,22 +33,14 @@ _USUAL_NAMES: Final = {
 
 @dataclass(frozen=True)
 class TableShape:
-    """Where a table holds what.
-
-    Attributes
-    ----------
-    places:
-        Role → column number from 0, in the order of `ROLES`.
-    has_header:
-        Whether the first row names the columns.
-    note:
-        What was guessed, in words; empty where the user said it all.
-    """
+    """Where a table holds what."""
 
     places: Mapping[str, int]
+    """Role → column number from 0, in the order of `ROLES`."""
     has_header: bool
     width: int
     note: str = ""
+    """What was guessed, in words; empty where the user said it all."""
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -79,16 +71,12 @@ def table_shape(header: Sequence[str], asked: Mapping[str, str] | None, where: s
     """Find the columns of a table whose first row is `header`.
 
     What the user asked for goes first; roles left open are guessed from usual names. Columns given by number count
-    from 1 and mean that the table has no header.
-
-    Raises
-    ------
-    InputError
-        Where a column that was asked for does not exist, or head, relation and tail cannot be guessed.
+    from 1 and mean that the table has no header. It is an `InputError` where a column that was asked for does not
+    exist, or head, relation and tail cannot be guessed.
     """
     asked = asked or {}
     _check_roles(asked)
-    if asked and all(_is_number(name) for name in asked.values()):
+    if asked and all(re.fullmatch("[0-9]{1,5}", name) for name in asked.values()):
         return _shape_by_number(header, asked, where)
     names = [name.strip() for name in header]
     places = {role: _place(name, names, where) for role, name in asked.items()}
@@ -165,10 +153,6 @@ def _place(name: str, names: Sequence[str], where: str) -> int:
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name[:40]) for name in names[:12])
     return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 6
 
 
 def numbered(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:

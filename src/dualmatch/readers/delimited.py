@@ -29,12 +29,9 @@ ROWS_AT_ONCE: Final = 100_000
 
 
 def read_delimited(file: BinaryIO, path: Path, collector: Collector, separator: str) -> None:
-    """Collect the rows of a CSV or TSV file; lines of another width than the first are rejected.
+    """Collect the rows of a TSV file, or of a CSV file (with a comma as separator; semicolons are recognised).
 
-    Parameters
-    ----------
-    separator:
-        A tab, or a comma for CSV, where semicolons are recognised.
+    Lines of another width than the first are rejected.
     """
     table = _Table(path, collector, separator)
     is_csv = separator == ","
@@ -160,7 +157,8 @@ class _Table:
 
 def _split_at_once(block: bytes, separator: str, shape: TableShape) -> pl.DataFrame | None:
     """The wanted columns; None where any line is blank or has another width than it should."""
-    delimiters = block.translate(None, _other_bytes(separator))
+    not_delimiters = bytes(range(256)).translate(None, b"\n" + separator.encode())
+    delimiters = block.translate(None, not_delimiters)
     if not block.endswith(b"\n"):
         delimiters += b"\n"
     height = delimiters.count(b"\n")
@@ -181,12 +179,6 @@ def _split_at_once(block: bytes, separator: str, shape: TableShape) -> pl.DataFr
     if table.height != height:
         return None
     return table.select(pl.col(str(place)).alias(role) for role, place in shape.places.items())
-
-
-@cache
-def _other_bytes(separator: str) -> bytes:
-    """All bytes that end neither a field nor a line."""
-    return bytes(range(256)).translate(None, b"\n" + separator.encode())
 
 
 def _is_filled(record: Sequence[str]) -> bool:

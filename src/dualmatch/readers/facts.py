@@ -29,35 +29,23 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of a file.
-
-    Attributes
-    ----------
-    table:
-        ``line`` (its number, null where a format has none), ``head``, ``relation``, ``tail`` as text, and ``begin``,
-        ``end`` or ``time`` (a point), where there are any, as text or as time codes (int32).
-    text:
-        The row as the file has it, for the file of rejected lines.
-    place:
-        For rows without a line number: where to look for a row, in words.
-    """
+    """Some rows of a file."""
 
     path: Path
     table: pl.DataFrame
+    """``line`` (its number, null where a format has none), ``head``, ``relation``, ``tail`` as text, and ``begin``,
+    ``end`` or ``time`` (a point), where there are any, as text or as time codes (int32)."""
     text: OfRow
+    """The row as the file has it, for the file of rejected lines."""
     place: OfRow = lambda _: "its line is not known"
+    """For rows without a line number: where to look for a row, in words."""
 
 
 class Collector:
     """Collect what the files of one side hold: facts, literals, rejected lines, and notes for the user.
 
-    Parameters
-    ----------
-    files_before:
-        How many files of the side were read at another time: blank nodes are named by the number of their file.
+    Blank nodes are named by the number of their file; `files_before` of the side were read at another time.
 
-    Examples
-    --------
     >>> collector = Collector(ReadOptions())
     >>> table = pl.DataFrame({"line": [1], "head": ["Ada"], "relation": ["met"], "tail": ["Charles"], "time": ["1833"]})
     >>> collector.add(Rows(Path("facts.tsv"), table, lambda row: ""))

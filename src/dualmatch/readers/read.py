@@ -33,17 +33,12 @@ Source = str | os.PathLike[str] | ArrowFrame | Iterable[Sequence[object]]
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file a graph can come in.
-
-    Attributes
-    ----------
-    is_set:
-        Whether repeating a fact adds nothing, as in RDF.
-    """
+    """A kind of file a graph can come in."""
 
     extensions: tuple[str, ...]
     read: Callable[[BinaryIO, Path, Collector], None]
     is_set: bool = False
+    """Whether repeating a fact adds nothing, as in RDF."""
 
 
 def _rdf(format: str, *extensions: str) -> Format:
@@ -65,22 +60,14 @@ FORMATS: Final[dict[str, Format]] = {
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A graph that was read, and what else reading it gave.
-
-    Attributes
-    ----------
-    literals:
-        Labels and other literals; None where they were not asked for.
-    rejections:
-        The lines that were left out.
-    notes:
-        What was guessed or left out, in words for the user.
-    """
+    """A graph that was read, and what else reading it gave."""
 
     graph: TemporalGraph
     literals: Literals | None
+    """Labels and other literals; None where they were not asked for."""
     rejections: Rejections
     notes: tuple[str, ...]
+    """What was guessed or left out, in words for the user."""
 
 
 def read_graph(
@@ -142,13 +129,7 @@ def read_graph(
 
 
 def read(sources: Sequence[Source], options: ReadOptions, name: str | None = None, files_before: int = 0) -> Reading:
-    """Read one side: its graph, its literals, and what there is to report about the reading.
-
-    Parameters
-    ----------
-    files_before:
-        How many files of the side were read at another time (`Collector`).
-    """
+    """Read one side: its graph, its literals, and what there is to report; `files_before` as in `Collector`."""
     if not sources:
         raise InputError("no file given; a graph needs at least one")
     collector = Collector(options, files_before)

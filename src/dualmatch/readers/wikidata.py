@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -36,7 +35,6 @@ _KINDS: Final = {
     "direct/": "direct",
 }
 _PREDICATE: Final = re.compile(rf"(?P<base>.*)/prop/(?P<kind>{'|'.join(_KINDS)})(?P<id>P\d+)\Z")
-_ROLES: Final = {"P580": ("begin",), "P582": ("end",), "P585": ("begin", "end")}
 _NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
 
 
@@ -97,10 +95,11 @@ class _WikidataReader:
         self._codes: dict[tuple[str, int], int] = {}
 
     def take_line(self, text: bytes, number: int) -> None:
-        """Collect the entity, or the entities, of a line; a line that holds none is rejected."""
+        """Collect the entity of a line, or those of ``{"entities": {…}}``; a line that holds none is rejected."""
         before = len(self._facts), len(self._literals)
         try:
-            for entity in _entities(json.loads(text)):
+            parsed = json.loads(text)
+            for entity in parsed["entities"].values() if "entities" in parsed else [parsed]:
                 self._take_entity(entity, number)
         except _NOT_AN_ENTITY as error:
             del self._facts[before[0] :], self._literals[before[1] :]
@@ -132,7 +131,7 @@ class _WikidataReader:
                     if statement.get("rank") != "deprecated" and statement["mainsnak"]["snaktype"] == "value":
                         self._take_statement(head, relation, statement, number)
                 except _NOT_AN_ENTITY as error:
-                    raise _StatementError(f"statement {place} of {relation} of {head}: {_fault(error)}") from None
+                    raise ValueError(f"statement {place} of {relation} of {head}: {_fault(error)}") from None
 
     def _take_statement(self, head: str, relation: str, statement: dict[str, Any], number: int) -> None:
         kind, value = (statement["mainsnak"]["datavalue"][part] for part in ("type", "value"))
@@ -145,13 +144,12 @@ class _WikidataReader:
 
     def _interval(self, qualifiers: dict[str, Any]) -> tuple[int, int]:
         """The first begin and the last end; `UNKNOWN` where there is none."""
-        known: dict[str, list[int]] = {"begin": [], "end": []}
-        for qualifier, ends in _ROLES.items():
-            for snak in qualifiers.get(qualifier, ()):
-                code = self._code(snak["datavalue"]["value"]) if snak["snaktype"] == "value" else UNKNOWN
-                for end in ends if code != UNKNOWN else ():
-                    known[end].append(code)
-        return min(known["begin"], default=UNKNOWN), max(known["end"], default=UNKNOWN)
+        begin, end, point = (
+            [self._code(snak["datavalue"]["value"]) for snak in qualifiers.get(name, ()) if snak["snaktype"] == "value"]
+            for name in ("P580", "P582", "P585")
+        )
+        first = min((code for code in begin + point if code != UNKNOWN), default=UNKNOWN)
+        return first, max(end + point, default=UNKNOWN)  # `UNKNOWN` is below all times
 
     def _code(self, value: dict[str, Any]) -> int:
         key = _text(value["time"]), _whole(value["precision"])
@@ -163,17 +161,13 @@ class _WikidataReader:
         return code
 
 
-class _StatementError(ValueError):
-    """A statement that is not as Wikidata's are; says which."""
-
-
 def _in_words(error: Exception) -> str:
     """Why a line is no entity."""
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON from character {error.pos + 1} on; each line is an entity of its own, whole"
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text; convert the file to UTF-8"
-    return f"no Wikidata entity: {error if isinstance(error, _StatementError) else _fault(error)}"
+    return f"no Wikidata entity: {_fault(error)}"
 
 
 def _fault(error: Exception) -> str:
@@ -181,19 +175,9 @@ def _fault(error: Exception) -> str:
         return f"{error.args[0]!r} is missing"
     if isinstance(error, RecursionError):
         return "brackets within brackets without end"
-    if isinstance(error, ValueError):  # of a date, or of `_text`
-        return str(error)[:100]
+    if isinstance(error, ValueError):  # of a date, of `_text`, or of a statement
+        return str(error)
     return "a list, a number or a text where an object {…} belongs, or the other way round"
-
-
-def _entities(parsed: Any) -> Iterator[dict[str, Any]]:
-    """The entities of a line: one, or those of ``{"entities": {…}}``."""
-    if not isinstance(parsed, dict):
-        raise TypeError
-    if "entities" in parsed:
-        yield from parsed["entities"].values()
-    else:
-        yield parsed
 
 
 def _literal(kind: str, value: Any) -> str:

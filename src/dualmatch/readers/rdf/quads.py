@@ -167,8 +167,7 @@ class _Parser:
             raise InputError(f"{shown(self.path)}: no {self.format} ({error}); is its --format right?") from None
 
     def _reject(self, error: SyntaxError, line: int | None, text: str = "") -> None:
-        why = _in_words(error, self.format)
-        self.rejections.add(self.path, [(0, line)], lambda _: why, lambda _: text)
+        self.rejections.add(self.path, [(0, line)], lambda _: _in_words(error, self.format), lambda _: text)
 
     def _name_of(self, label: str) -> str:
         """The name of the blank node that pyoxigraph labels so."""

@@ -37,24 +37,16 @@ _TRIPLE: Final = ["s", "p", "o"]
 
 @dataclass(frozen=True, eq=False)
 class Statements:
-    """Facts and literals of a file.
-
-    Attributes
-    ----------
-    facts:
-        ``s``, ``p``, ``o`` and ``begin``, ``end`` as time codes.
-    literals:
-        ``s``, ``p``, ``o``: what has a literal as its object and is no time.
-    wrong_times:
-        ``node``, ``text``: values of time predicates that are no times; facts of these nodes are left out.
-    coarse_times:
-        How many times are known less exactly than to the year, and so count as unknown.
-    """
+    """Facts and literals of a file."""
 
     facts: pl.DataFrame
+    """``s``, ``p``, ``o`` and ``begin``, ``end`` as time codes."""
     literals: pl.DataFrame
+    """``s``, ``p``, ``o``: what has a literal as its object and is no time."""
     wrong_times: pl.DataFrame
+    """``node``, ``text``: values of time predicates that are no times; facts of these nodes are left out."""
     coarse_times: int
+    """How many times are known less exactly than to the year, and so count as unknown."""
 
 
 def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) -> Statements:

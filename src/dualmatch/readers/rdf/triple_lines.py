@@ -41,19 +41,12 @@ OddLine = tuple[int, bytes]
 
 @dataclass(frozen=True, eq=False)
 class Quads:
-    """Statements.
-
-    Attributes
-    ----------
-    plain:
-        ``s``, ``p``, ``o``, ``g`` (null for the default graph) as text, and ``literal``, whether the object is one.
-        Blank nodes begin with ``_:``.
-    reified:
-        ``node``, ``s``, ``p``, ``o``, ``literal``: triple terms and the node that reifies each.
-    """
+    """Statements, as text; blank nodes begin with ``_:``."""
 
     plain: pl.DataFrame
+    """``s``, ``p``, ``o``, ``g`` (null for the default graph), and ``literal``, whether the object is one."""
     reified: pl.DataFrame
+    """``node``, ``s``, ``p``, ``o``, ``literal``: triple terms and the node that reifies each."""
 
 
 def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[tuple[Quads, list[OddLine]]]:
