@@ -34,7 +34,7 @@ SAID_BY_THE_CALL = {
         "json_path",
     ),
     *("config_path", "force", "quiet", "verbose"),
-    *("engine", "scheduler", "workers", "threads", "exchange"),  # which change no result
+    *("kind", "scheduler", "workers", "threads", "exchange"),  # which change no result
 }
 
 

@@ -21,8 +21,7 @@ from dualmatch.simulate import (
     DEMO,
     SimulatedPair,
     World,
-    folder,
-    folder_out,
+    benchmark_writer,
     scale_world,
     shuffled_copy,
     simulate,
@@ -348,7 +347,7 @@ def test_folder_holds_the_truth_and_the_options(rich: SimulatedPair, tmp_path: P
     options = json.loads((read.path / "world.json").read_text())
     assert World(**options["world"]) == RICH
     assert options["dualmatch"]
-    assert sorted(contents(read.path)) == sorted(folder.FILES)
+    assert sorted(contents(read.path)) == sorted(benchmark_writer.SIMULATION_FILES)
 
 
 def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path: Path) -> None:
@@ -368,7 +367,7 @@ def test_interrupted_write_leaves_nothing_behind(
 ) -> None:
     world = World(entities=50)
     before = contents(write_folder(simulate(world), tmp_path / "old"))
-    calls, real = [0], getattr(folder_out, step)
+    calls, real = [0], getattr(benchmark_writer, step)
 
     def break_off(*arguments: object) -> None:
         calls[0] += 1
@@ -376,7 +375,7 @@ def test_interrupted_write_leaves_nothing_behind(
             raise interruption
         real(*arguments)
 
-    monkeypatch.setattr(folder_out, step, break_off)
+    monkeypatch.setattr(benchmark_writer, step, break_off)
     expected = OutputError if isinstance(interruption, OSError) else KeyboardInterrupt
     for name in ("new", "old"):
         calls[0] = 0

@@ -13,12 +13,12 @@ from dualmatch.cli.engine_options import EngineOptions, engine_options
 from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, OPTIONS, config_of, method_options
 from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
 from dualmatch.cli.shared_options import (
-    PATH,
     called_with,
     force_option,
     given,
     json_option,
     naming_options,
+    path_option,
     talk_options,
 )
 from dualmatch.errors import InputError
@@ -35,7 +35,7 @@ _PANELS: Final = {
     "Output": "output output_format reasons relations_path json_path rejected force",
     "Deciding": f"method {' '.join(_DECIDING)} seeds forbid",
     "Names": "labels use_labels prefixes source_prefix target_prefix",
-    "Running": "run_path resume config_path memory_limit engine threads scheduler workers exchange quiet verbose help",
+    "Running": "run_path resume config_path memory_limit kind threads scheduler workers exchange quiet verbose help",
     "The paper's method (temporal, dualmatch)": " ".join(
         [name for name in OPTIONS if name not in (*_DECIDING, "memory_limit")] + ["checkpoint"]
     ),
@@ -44,19 +44,17 @@ _PANELS: Final = {
 
 @click.command("align", panels=[click.RichOptionPanel(name, options=words.split()) for name, words in _PANELS.items()])
 @graphs_argument
-@click.option(
+@path_option(
     "-o",
-    "--output",
-    type=PATH,
-    help="Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
+    "Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
     ".sssom.tsv; - is standard output (TSV), and nothing else goes there.  [default with --run: its links.tsv]",
+    "--output",
 )
-@click.option(
+@path_option(
     "--run",
+    "Keep the result of every stage in this folder, so that a run that was killed can be resumed.",
     "run_path",
-    type=PATH,
     metavar="FOLDER",
-    help="Keep the result of every stage in this folder, so that a run that was killed can be resumed.",
 )
 @click.option(
     "--resume",
@@ -68,45 +66,39 @@ _PANELS: Final = {
     "--output-format", type=click.Choice(LINK_FORMATS), help="Format of the links.  [default: by the output's name]"
 )
 @naming_options
-@click.option(
+@path_option(
     "--seeds",
-    type=PATH,
-    help="Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review).",
+    "Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review).",
 )
-@click.option(
+@path_option(
     "--forbid",
-    type=PATH,
-    help="Pairs that must not come out: two columns of ids or names, an empty second one for an entity without any "
+    "Pairs that must not come out: two columns of ids or names, an empty second one for an entity without any "
     "partner; or what a file of decisions rejects.",
 )
-@click.option(
+@path_option(
     "--checkpoint",
-    type=PATH,
-    help="Keep the state of training in this file after every epoch; where it exists, training resumes from it.",
+    "Keep the state of training in this file after every epoch; where it exists, training resumes from it.",
 )
 @click.option(
     "--reasons/--no-reasons",
     default=None,
     help="Add a column with the top three reasons of each link, in words.  [default: no]",
 )
-@click.option(
+@path_option(
     "--relations",
+    "Also write which relations mean the same: source, target, direction, score, support.",
     "relations_path",
-    type=PATH,
-    help="Also write which relations mean the same: source, target, direction, score, support.",
 )
-@click.option(
+@path_option(
     "--config",
+    "Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
     "config_path",
-    type=PATH,
-    help="Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
 )
-@click.option(
+@path_option(
     "--labels",
-    type=PATH,
-    multiple=True,
-    help="A file of names and labels, two tab-separated columns, to compare besides the facts (method evidence). Given "
+    "A file of names and labels, two tab-separated columns, to compare besides the facts (method evidence). Given "
     "twice: the source's, then the target's.",
+    multiple=True,
 )
 @click.option(
     "--use-labels/--no-use-labels",

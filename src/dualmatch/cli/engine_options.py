@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import rich_click as click
 
-from dualmatch.cli.shared_options import PATH, Command, declared
+from dualmatch.cli.shared_options import gathered, path_option
 from dualmatch.errors import InputError
 
 if TYPE_CHECKING:
     from dualmatch.engine import Engine
-
-_OPTIONS: Final = (
-    click.option(
-        "--engine",
-        type=click.Choice(["process", "dask"]),
-        default="process",
-        show_default=True,
-        help="Where blocks of rows are computed (method evidence): in this process, or on a Dask cluster (needs the "
-        "extra [dask]). The result is the same.",
-    ),
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="With --engine dask: a running cluster, such as tls://host:8786.  [default: one on this machine, on the "
-        "loopback device alone]",
-    ),
-    click.option(
-        "--workers", type=click.IntRange(1), help="With --engine dask: processes of its own cluster.  [default: cores]"
-    ),
-    click.option(
-        "--threads",
-        type=click.IntRange(1),
-        help="With --engine process: threads that search for candidates; OMP_NUM_THREADS bounds the rest.  "
-        "[default: cores]",
-    ),
-    click.option(
-        "--exchange",
-        type=PATH,
-        help="With --engine dask: a folder that all workers see, for their operands.  [default: a temporary one; "
-        "workers that do not see it get everything over the network]",
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -60,8 +27,8 @@ class EngineOptions:
     exchange: Path | None
 
     def __post_init__(self) -> None:
-        given = {"--scheduler": self.scheduler, "--workers": self.workers, "--exchange": self.exchange}
-        for name, value in given.items():
+        for_dask = {"--scheduler": self.scheduler, "--workers": self.workers, "--exchange": self.exchange}
+        for name, value in for_dask.items():
             if value is not None and self.kind != "dask":
                 raise InputError(f"{name} goes with --engine dask; add it, or leave {name} out")
         if self.scheduler is not None and self.workers is not None:
@@ -73,14 +40,12 @@ class EngineOptions:
 
     def check(self, method: str) -> None:
         """Refuse what the method does not read."""
-        if method == "evidence":
-            return
-        if self.threads is not None:
+        if self.threads is not None and method != "evidence":
             raise InputError(
                 f"--threads is for method evidence; {method} takes as many as OMP_NUM_THREADS says, all cores where "
                 "it says nothing"
             )
-        if self.kind == "dask":
+        if self.kind == "dask" and method != "evidence":
             raise InputError(f"--engine dask is for method evidence; {method} computes in one process")
 
     def opened(self, method: str) -> AbstractContextManager[Engine | None]:
@@ -96,18 +61,40 @@ class EngineOptions:
         return Cluster(self.scheduler, self.workers, exchange=self.exchange)
 
 
-def engine_options(command: Command) -> Command:
-    """Add the options; the command gets them as one argument, ``engine``."""
-
-    @functools.wraps(command)
-    def with_engine(
-        engine: Literal["process", "dask"],
-        scheduler: str | None,
-        workers: int | None,
-        threads: int | None,
-        exchange: Path | None,
-        **others: Any,
-    ) -> Any:
-        return command(engine=EngineOptions(engine, scheduler, workers, threads, exchange), **others)
-
-    return declared(_OPTIONS, with_engine)
+engine_options = gathered(
+    "engine",
+    EngineOptions,
+    [
+        click.option(
+            *("--engine", "kind"),
+            type=click.Choice(["process", "dask"]),
+            default="process",
+            show_default=True,
+            help="Where blocks of rows are computed (method evidence): in this process, or on a Dask cluster (needs "
+            "the extra [dask]). The result is the same.",
+        ),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="With --engine dask: a running cluster, such as tls://host:8786.  [default: one on this machine, on "
+            "the loopback device alone]",
+        ),
+        click.option(
+            "--workers",
+            type=click.IntRange(1),
+            help="With --engine dask: processes of its own cluster.  [default: cores]",
+        ),
+        click.option(
+            "--threads",
+            type=click.IntRange(1),
+            help="With --engine process: threads that search for candidates; OMP_NUM_THREADS bounds the rest.  "
+            "[default: cores]",
+        ),
+        path_option(
+            "--exchange",
+            "With --engine dask: a folder that all workers see, for their operands.  [default: a temporary one; "
+            "workers that do not see it get everything over the network]",
+        ),
+    ],
+)
+"""The command gets them as one argument, ``engine``."""

@@ -40,7 +40,7 @@ def evaluate_command(
     """
     from dualmatch.evaluate import link_quality
     from dualmatch.links.read import read_gold
-    from dualmatch.runs.finished import links_of
+    from dualmatch.runs.folder import links_of
     from dualmatch.runs.options_file import links_file
 
     json_output = console.JsonOutput.checked(json_path, force)

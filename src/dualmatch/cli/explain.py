@@ -59,7 +59,7 @@ def explain_command(
     """
     from dualmatch.explain.explain import explain_entity
     from dualmatch.runs.companion import read_explanation_basis
-    from dualmatch.runs.finished import links_of
+    from dualmatch.runs.folder import links_of
 
     json_output = console.JsonOutput.checked(json_path, force)
     why = explain_entity(read_explanation_basis(links_of(alignment), folder), entity, target=target, versus=versus)

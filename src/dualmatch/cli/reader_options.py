@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.shared_options import PATH, Command, declared, given
+from dualmatch.cli.shared_options import PATH, declared, gathered, given, path_option
 from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.files.atomic import STANDARD_OUTPUT
 
@@ -28,60 +27,11 @@ _TWICE: Final = "Given twice: the source's, then the target's."
 graphs_argument = click.argument("paths", nargs=-1, type=PATH, metavar="FOLDER | SOURCE TARGET")
 
 
-def side_options(command: Command) -> Command:
-    """--source and --target."""
-    options = [
-        click.option(f"--{side}", type=PATH, multiple=True, help=f"One more file of the {side}; may be repeated.")
+side_options = declared(
+    [
+        path_option(f"--{side}", f"One more file of the {side}; may be repeated.", multiple=True)
         for side in ("source", "target")
     ]
-    return declared(options, command)
-
-
-_READING: Final = (
-    click.option(
-        "--columns",
-        multiple=True,
-        metavar="head=NAME,…",
-        help="Which columns of a table hold head, relation, tail, begin, end or time (a point); numbers from 1 where "
-        f"it has no header. {_TWICE}  [default: guessed from usual names]",
-    ),
-    click.option(
-        "--format",
-        "formats",
-        type=click.Choice(FORMATS),
-        multiple=True,
-        help=f"Format of the files, where their names do not show it. {_TWICE}",
-    ),
-    click.option(
-        "--time-format",
-        "time_formats",
-        multiple=True,
-        metavar="FORMAT",
-        help=f"How times are written: epoch, epoch-ms or, say, %d.%m.%Y. {_TWICE}  [default: ISO dates, months, years]",
-    ),
-    click.option(
-        "--time-predicate",
-        "time_predicates",
-        multiple=True,
-        metavar="begin|end|time=IRI",
-        help="RDF predicate whose values are times of statements; may be repeated.  [default: usual ones]",
-    ),
-    click.option(
-        "--namespace",
-        "namespaces",
-        multiple=True,
-        metavar="IRI",
-        help="Beginning of IRIs that names leave out; may be repeated.",
-    ),
-    click.option(
-        "--on-error",
-        type=click.Choice(["stop", "skip"]),
-        help="Refuse files with lines that cannot be used, or leave these lines out.  [default: stop]",
-    ),
-    click.option(
-        "--max-errors", type=click.IntRange(0), help="How many lines of a side may be left out.  [default: 1000]"
-    ),
-    click.option("--rejected", type=PATH, help="Where to write the lines that were left out, and why."),
 )
 
 
@@ -155,40 +105,6 @@ class Asked:
         return replace(self, rejected=output.with_name(f"{output.name}.rejected.tsv"))
 
 
-def reading_options(command: Command) -> Command:
-    """Add the options; the command gets them as one argument, ``asked``."""
-
-    @functools.wraps(command)
-    def with_asked(
-        formats: Sequence[str],
-        columns: Sequence[str],
-        time_formats: Sequence[str],
-        time_predicates: Sequence[str],
-        namespaces: Sequence[str],
-        on_error: str | None,
-        max_errors: int | None,
-        rejected: Path | None,
-        **others: Any,
-    ) -> Any:
-        from dualmatch.readers.columns import parse_columns
-
-        common = {
-            "time_predicates": _time_predicates(time_predicates) if time_predicates else None,
-            "namespaces": tuple(namespaces) or None,
-            "on_error": on_error,
-            "max_errors": max_errors,
-        }
-        by_side = {
-            "format": _by_side(formats, "--format"),
-            "columns": _by_side([parse_columns(text) for text in columns], "--columns"),
-            "time_format": _by_side(time_formats, "--time-format"),
-        }
-        source, target = (given(common | {name: both[side] for name, both in by_side.items()}) for side in (0, 1))
-        return command(asked=Asked((source, target), rejected), **others)
-
-    return declared(_READING, with_asked)
-
-
 def _by_side(values: Sequence[Any], option: str) -> tuple[Any, Any]:
     """The source's and the target's value of an option that may be given once for both, or once for each."""
     if len(values) > 2:
@@ -206,3 +122,84 @@ def _time_predicates(values: Sequence[str]) -> TimePredicates:
             raise InputError(f"--time-predicate {text!r}: write begin=IRI, end=IRI or time=IRI")
         roles[role] += (iri,)
     return TimePredicates(**roles)
+
+
+def _asked(
+    formats: Sequence[str],
+    columns: Sequence[str],
+    time_formats: Sequence[str],
+    time_predicates: Sequence[str],
+    namespaces: Sequence[str],
+    on_error: str | None,
+    max_errors: int | None,
+    rejected: Path | None,
+) -> Asked:
+    from dualmatch.readers.columns import parse_columns
+
+    common = {
+        "time_predicates": _time_predicates(time_predicates) if time_predicates else None,
+        "namespaces": tuple(namespaces) or None,
+        "on_error": on_error,
+        "max_errors": max_errors,
+    }
+    by_side = {
+        "format": _by_side(formats, "--format"),
+        "columns": _by_side([parse_columns(text) for text in columns], "--columns"),
+        "time_format": _by_side(time_formats, "--time-format"),
+    }
+    source, target = (given(common | {name: both[side] for name, both in by_side.items()}) for side in (0, 1))
+    return Asked((source, target), rejected)
+
+
+reading_options = gathered(
+    "asked",
+    _asked,
+    [
+        click.option(
+            "--columns",
+            multiple=True,
+            metavar="head=NAME,…",
+            help="Which columns of a table hold head, relation, tail, begin, end or time (a point); numbers from 1 "
+            f"where it has no header. {_TWICE}  [default: guessed from usual names]",
+        ),
+        click.option(
+            "--format",
+            "formats",
+            type=click.Choice(FORMATS),
+            multiple=True,
+            help=f"Format of the files, where their names do not show it. {_TWICE}",
+        ),
+        click.option(
+            "--time-format",
+            "time_formats",
+            multiple=True,
+            metavar="FORMAT",
+            help=f"How times are written: epoch, epoch-ms or, say, %d.%m.%Y. {_TWICE}  [default: ISO dates, months, "
+            "years]",
+        ),
+        click.option(
+            "--time-predicate",
+            "time_predicates",
+            multiple=True,
+            metavar="begin|end|time=IRI",
+            help="RDF predicate whose values are times of statements; may be repeated.  [default: usual ones]",
+        ),
+        click.option(
+            "--namespace",
+            "namespaces",
+            multiple=True,
+            metavar="IRI",
+            help="Beginning of IRIs that names leave out; may be repeated.",
+        ),
+        click.option(
+            "--on-error",
+            type=click.Choice(["stop", "skip"]),
+            help="Refuse files with lines that cannot be used, or leave these lines out.  [default: stop]",
+        ),
+        click.option(
+            "--max-errors", type=click.IntRange(0), help="How many lines of a side may be left out.  [default: 1000]"
+        ),
+        path_option("--rejected", "Where to write the lines that were left out, and why."),
+    ],
+)
+"""How to read files; the command gets the options as one argument, ``asked``."""

@@ -43,9 +43,9 @@ def report_command(
     from dualmatch.report.findings import gather
     from dualmatch.report.page import report_page
     from dualmatch.runs.companion import companion_of
-    from dualmatch.runs.finished import links_of
+    from dualmatch.runs.folder import links_of
     from dualmatch.runs.options_file import options_file_of
-    from dualmatch.runs.record import record_of
+    from dualmatch.runs.outputs import record_of
 
     alignment = links_of(alignment)
     beside = (alignment, companion_of(alignment), options_file_of(alignment), record_of(alignment))

@@ -41,17 +41,17 @@ def review_command(
       dualmatch review links.tsv
       dualmatch review links.tsv --decisions mine.db --port 8080 --no-open
     """
-    from dualmatch.review.serve import Place, Serving, open_session
-    from dualmatch.runs.finished import links_of
+    from dualmatch.review.serve import Endpoint, ReviewServer, open_session
+    from dualmatch.runs.folder import links_of
 
-    place = Place(host, port)
-    if not place.is_loopback:
+    endpoint = Endpoint(host, port)
+    if not endpoint.is_loopback:
         logger.warning(
             "%s can be reached by other machines, and what they send is not encrypted: whoever reads along can decide "
             "in your place; leave --host out to keep the page to this machine",
             host,
         )
-    serving = Serving(open_session(links_of(alignment), decisions, folder), place)
+    serving = ReviewServer(open_session(links_of(alignment), decisions, folder), endpoint)
     console.say(f"reviewing on {serving.address}")
     console.note(f"decisions go to {serving.session.log.path}; end with Ctrl-C")
     if not no_open:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,21 +11,31 @@ from typing import Any, Final
 import rich_click as click
 
 Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 PATH: Final = click.Path(path_type=Path)
 ARGUMENTS: Final = "dualmatch.arguments"
+
+
+def path_option(flag: str, help: str, name: str | None = None, **more: Any) -> Decorator:
+    """An option that takes a path; the command gets it under `name`, by default the flag's own."""
+    return click.option(flag, *([] if name is None else [name]), type=PATH, help=help, **more)
+
+
+def out_option(what: str, default: str | None = None) -> Decorator:
+    """-o / --output, required unless it has a default."""
+    required = default is None
+    return path_option("-o", what, "--output", required=required, default=default, show_default=not required)
+
 
 alignment_argument = click.argument("alignment", type=PATH)
 folder_argument = click.argument("folder", type=PATH)
 force_option = click.option("--force", is_flag=True, help="Replace the output where it exists already.")
-gold_folder_option = click.option(
+gold_folder_option = path_option(
     "--data",
-    type=PATH,
-    help="The benchmark folder whose ids the gold file uses.  [default: the gold file's own folder, if it is one]",
+    "The benchmark folder whose ids the gold file uses.  [default: the gold file's own folder, if it is one]",
 )
-input_folder_option = click.option(
-    "--folder",
-    type=PATH,
-    help="Where the input files lie now.  [default: where they were when the links were made]",
+input_folder_option = path_option(
+    "--folder", "Where the input files lie now.  [default: where they were when the links were made]"
 )
 json_option = click.option(
     "--json",
@@ -34,80 +45,77 @@ json_option = click.option(
 )
 
 
-def declared(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
-    """Add options to a command, in their order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+def declared(options: Sequence[Decorator]) -> Decorator:
+    """Several options as one, in their order."""
+    return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
-def out_option(what: str, default: str | None = None) -> Callable[[Command], Command]:
-    """-o / --output, required unless it has a default."""
-    required = default is None
-    return click.option(
-        "-o", "--output", type=PATH, required=required, default=default, show_default=not required, help=what
-    )
+def gathered(name: str, build: Callable[..., Any], options: Sequence[Decorator]) -> Decorator:
+    """Several options, of which the command gets one argument: what `build` makes of their values."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def gathering(**values: Any) -> Any:
+            own = {each: values.pop(each) for each in inspect.signature(build).parameters}
+            return command(**{name: build(**own)}, **values)
+
+        return declared(options)(gathering)
+
+    return decorate
 
 
-def _silence(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    if quiet:
-        from dualmatch.cli import console
+def _talk(_context: click.Context, option: click.Parameter, value: int) -> int:
+    from dualmatch.cli import console
 
-        console.silence()
-    return quiet
-
-
-def _be_verbose(_context: click.Context, _option: click.Parameter, verbose: int) -> None:
-    if verbose:
-        from dualmatch.cli import console
-
-        console.be_verbose(verbose)
+    if value:
+        console.silence() if option.name == "quiet" else console.be_verbose(value)
+    return value
 
 
-def talk_options(command: Command) -> Command:
-    """-q, which the command gets as ``quiet``, and -v."""
-    quiet = click.option(
-        "-q", "--quiet", is_flag=True, callback=_silence, help="No progress, no warnings, nothing on standard output."
-    )
-    verbose = click.option(
-        "-v",
-        "--verbose",
-        count=True,
-        callback=_be_verbose,
-        expose_value=False,
-        help="Print more on standard error; twice: everything.",
-    )
-    return quiet(verbose(command))
-
-
-def naming_options(command: Command) -> Command:
-    """How names become IRIs; the command gets the options that the call gives as one argument, ``naming``."""
-
-    @functools.wraps(command)
-    def with_naming(
-        prefixes: Sequence[str], source_prefix: str | None, target_prefix: str | None, **others: Any
-    ) -> Any:
-        from dualmatch.links.naming import parse_prefixes
-
-        naming = {"prefix": parse_prefixes(prefixes), "source_prefix": source_prefix, "target_prefix": target_prefix}
-        return command(naming=given(naming), **others)
-
-    prefix = click.option(
-        "--prefix",
-        "prefixes",
-        multiple=True,
-        metavar="NAME=IRI",
-        help="What a prefix stands for, in SSSOM and sameAs; may be repeated.",
-    )
-    by_side = [
+talk_options = declared(
+    [
         click.option(
-            f"--{side}-prefix",
-            metavar="NAME",
-            help=f"Prefix of {side} names that are no IRIs, in SSSOM and sameAs.  [default: urn:dualmatch:{side}:]",
-        )
-        for side in ("source", "target")
+            "-q", "--quiet", is_flag=True, callback=_talk, help="No progress, no warnings, nothing on standard output."
+        ),
+        click.option(
+            *("-v", "--verbose"),
+            count=True,
+            callback=_talk,
+            expose_value=False,
+            help="Print more on standard error; twice: everything.",
+        ),
     ]
-    return declared([prefix, *by_side], with_naming)
+)
+"""-q, which the command gets as ``quiet``, and -v."""
+
+
+def _naming(prefixes: Sequence[str], source_prefix: str | None, target_prefix: str | None) -> dict[str, Any]:
+    from dualmatch.links.naming import parse_prefixes
+
+    return given({"prefix": parse_prefixes(prefixes), "source_prefix": source_prefix, "target_prefix": target_prefix})
+
+
+naming_options = gathered(
+    "naming",
+    _naming,
+    [
+        click.option(
+            *("--prefix", "prefixes"),
+            multiple=True,
+            metavar="NAME=IRI",
+            help="What a prefix stands for, in SSSOM and sameAs; may be repeated.",
+        ),
+        *(
+            click.option(
+                f"--{side}-prefix",
+                metavar="NAME",
+                help=f"Prefix of {side} names that are no IRIs, in SSSOM and sameAs.  [default: urn:dualmatch:{side}:]",
+            )
+            for side in ("source", "target")
+        ),
+    ],
+)
+"""How names become IRIs; the command gets the options that the call gives as ``naming``."""
 
 
 def called_with() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ def _world_options(command: Command) -> Command:
         words = f"{str(field.description)[:1].upper()}{str(field.description)[1:]}.  [default: {field.default}]"
         kind = int if field.annotation is int else float
         options.append(click.option(f"--{name.replace('_', '-')}", name, type=kind, default=None, help=words))
-    return declared(options, command)
+    return declared(options)(command)
 
 
 @click.command("simulate")

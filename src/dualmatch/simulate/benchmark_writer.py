@@ -42,7 +42,7 @@ BENCHMARK_FILES: Final = (
     *("ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id", "triples_1", "triples_2"),
     *("sup_pairs", "ref_pairs"),
 )
-_SIMULATION_FILES: Final = (*BENCHMARK_FILES, "rel_pairs", "world.json")
+SIMULATION_FILES: Final = (*BENCHMARK_FILES, "rel_pairs", "world.json")
 
 
 def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) -> Path:
@@ -69,7 +69,7 @@ def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) 
     11
     """
     path = Path(os.path.abspath(path))
-    with replacing_folder(path, _SIMULATION_FILES, force, "simulation") as draft:
+    with replacing_folder(path, SIMULATION_FILES, force, "simulation") as draft:
         write_benchmark_files(draft, pair.source, pair.target, pair.seeds, pair.test)
         relations = pair.relation_gold
         target = relations[:, 1] + pair.source.n_relations

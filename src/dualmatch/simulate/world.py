@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, NamedTuple, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
@@ -119,10 +119,56 @@ class World(BaseModel):
             if not isinstance(options, dict):
                 raise ConfigError("\n".join(problems)) from None
             world = handler({name: value for name, value in options.items() if name not in wrong})
-        problems += [rule.message(world) for rule in _RULES if not wrong & set(rule.options) and not rule.holds(world)]
+        problems += [words for options_of_it, words in world._conflicts() if wrong.isdisjoint(options_of_it.split())]
         if problems:
             raise ConfigError("\n".join(problems))
         return world
+
+    def _conflicts(self) -> Iterator[tuple[str, str]]:
+        """Options that do not go together, and what to do about them."""
+        names, split, inverse = self.relations_target, self.relations_split, self.relations_inverse
+        if self.min_facts > self.mean_facts:
+            yield (
+                "min_facts mean_facts",
+                f"min_facts: {self.min_facts} is above mean_facts = {self.mean_facts:g}; lower it or raise mean_facts",
+            )
+        if self.sizes.source_facts + self.sizes.target_facts > MAX_PLACES / 2:
+            yield (
+                "entities mean_facts unmatched_source unmatched_target",
+                f"entities: {self.entities:,} of {self.mean_facts:g} facts make over {MAX_PLACES // 2:,} facts; lower "
+                "either",
+            )
+        if self.common_share > self.largest_common_share + 1e-9:
+            yield (
+                "entities common_share unmatched_source unmatched_target",
+                f"common_share: {self.common_share:g} is above {self.largest_common_share:.3f}, the most there can be "
+                "where all entities have as many facts, partner or not; lower it, or unmatched_source and "
+                "unmatched_target",
+            )
+        if names > (finest := self.relations_source + split):
+            yield (
+                "relations_source relations_target relations_split",
+                f"relations_target: {names} is above relations_source + relations_split = {finest}; lower it or raise "
+                "relations_split",
+            )
+        if split > (most := min(self.relations_source, names - 1)):
+            yield (
+                "relations_source relations_target relations_split",
+                f"relations_split: {split} is above {most}, as many as the source's relations and one less than the "
+                "target's; lower it",
+            )
+        if inverse > names:
+            yield (
+                "relations_inverse relations_target",
+                f"relations_inverse: {inverse} is above relations_target ({names}); lower it",
+            )
+        if (last := self.first_year + self.years - 1) > LAST_YEAR:
+            yield "first_year years", f"years: the history would end in {last}; {LAST_YEAR} is the last year"
+        if (coarse := self.month_only_share + self.year_only_share) > 1 + 1e-9:
+            yield (
+                "month_only_share year_only_share",
+                f"year_only_share: with month_only_share {coarse:g}, above 1; lower it",
+            )
 
     @property
     def sizes(self) -> Sizes:
@@ -141,77 +187,9 @@ class World(BaseModel):
         return 2 * sizes.both / (2 * sizes.both + sizes.source_only + sizes.target_only)
 
 
-class _Rule(NamedTuple):
-    """A check between options."""
-
-    options: tuple[str, ...]
-    holds: Callable[[World], bool]
-    message: Callable[[World], str]
-
-
-_RULES: Final = (
-    _Rule(
-        ("min_facts", "mean_facts"),
-        lambda w: w.min_facts <= w.mean_facts,
-        lambda w: f"min_facts: {w.min_facts} is above mean_facts = {w.mean_facts:g}; lower it or raise mean_facts",
-    ),
-    _Rule(
-        ("entities", "mean_facts", "unmatched_source", "unmatched_target"),
-        lambda w: w.sizes.source_facts + w.sizes.target_facts <= MAX_PLACES / 2,
-        lambda w: (
-            f"entities: {w.entities:,} of {w.mean_facts:g} facts make over {MAX_PLACES // 2:,} facts; lower either"
-        ),
-    ),
-    _Rule(
-        ("entities", "common_share", "unmatched_source", "unmatched_target"),
-        lambda w: w.common_share <= w.largest_common_share + 1e-9,
-        lambda w: (
-            f"common_share: {w.common_share:g} is above {w.largest_common_share:.3f}, the most there can be where all "
-            "entities have as many facts, partner or not; lower it, or unmatched_source and unmatched_target"
-        ),
-    ),
-    _Rule(
-        ("relations_source", "relations_target", "relations_split"),
-        lambda w: w.relations_target <= w.relations_source + w.relations_split,
-        lambda w: (
-            f"relations_target: {w.relations_target} is above relations_source + relations_split = "
-            f"{w.relations_source + w.relations_split}; lower it or raise relations_split"
-        ),
-    ),
-    _Rule(
-        ("relations_source", "relations_target", "relations_split"),
-        lambda w: w.relations_split <= min(w.relations_source, w.relations_target - 1),
-        lambda w: (
-            f"relations_split: {w.relations_split} is above {min(w.relations_source, w.relations_target - 1)}, "
-            "as many as the source's relations and one less than the target's; lower it"
-        ),
-    ),
-    _Rule(
-        ("relations_inverse", "relations_target"),
-        lambda w: w.relations_inverse <= w.relations_target,
-        lambda w: (
-            f"relations_inverse: {w.relations_inverse} is above relations_target ({w.relations_target}); lower it"
-        ),
-    ),
-    _Rule(
-        ("first_year", "years"),
-        lambda w: w.first_year + w.years - 1 <= LAST_YEAR,
-        lambda w: f"years: the history would end in {w.first_year + w.years - 1}; {LAST_YEAR} is the last year",
-    ),
-    _Rule(
-        ("month_only_share", "year_only_share"),
-        lambda w: w.month_only_share + w.year_only_share <= 1 + 1e-9,
-        lambda w: (
-            f"year_only_share: with month_only_share {w.month_only_share + w.year_only_share:g}, above 1; lower it"
-        ),
-    ),
-)
-
-
 DEMO: Final = World(
     entities=1500,
     mean_facts=12,
-    common_share=0.6,
     relations_source=60,
     relations_target=45,
     relations_split=5,
@@ -241,17 +219,9 @@ def scale_world(n: int, seed: int = 0) -> World:
     """
     return World(
         entities=n,
-        mean_facts=10,
-        min_facts=3,
         degree_skew=0.67,
-        common_share=0.6,
-        unmatched_source=0.1,
-        unmatched_target=0.1,
         relations_source=200,
         relations_target=150,
-        first_year=2005,
-        years=10,
-        point_share=1,
         year_only_share=0.3,
         wrong_share=0.02,
         seed=seed,
