@@ -25,7 +25,7 @@ from dualmatch.links.decisions import DecisionLog
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.readers.read_options import ReadOptions
-from dualmatch.review.serve import Place, Serving
+from dualmatch.review.serve import Endpoint, ReviewServer
 from dualmatch.review.session import Filter, Session
 from dualmatch.runs.companion import ExplainedRun
 from dualmatch.runs.input_spec import InputSpec
@@ -49,7 +49,7 @@ def measure(grounds: ExplanationBasis, folder: Path, decisions: int) -> None:
     start = time.perf_counter()
     session = Session(folder / "links.tsv", run, DecisionLog.open(folder / "decisions.db"))
     print(f"order the queue: {time.perf_counter() - start:.2f} s")
-    serving = Serving(session, Place())
+    serving = ReviewServer(session, Endpoint())
     thread = threading.Thread(target=serving.run)
     thread.start()
     try:

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from dualmatch.cli.main import main
-from dualmatch.review.serve import Place, Serving, open_session
+from dualmatch.review.serve import Endpoint, ReviewServer, open_session
 from dualmatch.simulate import World, simulate, write_folder
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class Client:
 
 
 @contextmanager
-def served(links: Path, prepared: bool = True, folder: Path | None = None) -> Iterator[Serving]:
+def served(links: Path, prepared: bool = True, folder: Path | None = None) -> Iterator[ReviewServer]:
     """Unless told otherwise reasons are ready, so that no page changes under a test's hands."""
-    serving = Serving(open_session(links, folder=folder), Place())
+    serving = ReviewServer(open_session(links, folder=folder), Endpoint())
     if prepared:
         serving.session.prepare()
     thread = threading.Thread(target=serving.run)
@@ -117,13 +117,13 @@ def links(doubtful: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def serving(links: Path) -> Iterator[Serving]:
+def serving(links: Path) -> Iterator[ReviewServer]:
     with served(links) as running:
         yield running
 
 
 @pytest.fixture
-def client(serving: Serving) -> Client:
+def client(serving: ReviewServer) -> Client:
     return Client(serving.address)
 
 

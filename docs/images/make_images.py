@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, sync_playwright
 
 from dualmatch.cli.main import main
-from dualmatch.review.serve import Place, Serving, open_session
+from dualmatch.review.serve import Endpoint, ReviewServer, open_session
 from dualmatch.review.session import Filter
 from dualmatch.simulate import DEMO, simulate, write_folder
 
@@ -36,7 +36,7 @@ def draw(folder: Path) -> None:
         page = browser.new_page(viewport={"width": 900, "height": 900})
         page.goto((folder / "report.html").as_uri())
         page.screenshot(path=HERE / "report.png")
-        serving = Serving(open_session(links), Place())
+        serving = ReviewServer(open_session(links), Endpoint())
         serving.session.prepare()  # no picture of a page that still waits for its reasons
         thread = threading.Thread(target=serving.run)
         thread.start()
@@ -46,7 +46,7 @@ def draw(folder: Path) -> None:
         thread.join()
 
 
-def draw_review(browser: Browser, serving: Serving) -> None:
+def draw_review(browser: Browser, serving: ReviewServer) -> None:
     """An undecided entity beside its best candidate, after a few decisions."""
     session = serving.session
     page = browser.new_page(viewport={"width": 1000, "height": 900})

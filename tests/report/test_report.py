@@ -19,7 +19,7 @@ from dualmatch.decode.verdicts import Reason
 from dualmatch.graph.profile import profile_of
 from dualmatch.report.findings import Findings, gather
 from dualmatch.report.page import report_page
-from dualmatch.runs.record import Cost, RunRecord, read_record, record_of, write_record
+from dualmatch.runs.outputs import Cost, RunRecord, read_record, record_of, write_record
 from html_check import Page
 
 HOSTILE = (

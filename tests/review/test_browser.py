@@ -13,7 +13,7 @@ import pytest
 from dualmatch.cli.main import main
 from dualmatch.links.read import read_links
 from dualmatch.review.pair_view import candidates_of
-from dualmatch.review.serve import Serving
+from dualmatch.review.serve import ReviewServer
 from dualmatch.review.session import Session
 from reviewing import OpenPage, served
 
@@ -42,7 +42,7 @@ def press(page: Page, key: str, address: str) -> None:
         page.keyboard.press(key)
 
 
-def test_a_whole_review_by_keyboard(serving: Serving, open_page: OpenPage) -> None:
+def test_a_whole_review_by_keyboard(serving: ReviewServer, open_page: OpenPage) -> None:
     session = serving.session
     order, names = session.queue.order.tolist(), session.run.basis.source.entities
     page = open_page(serving.address)
@@ -96,7 +96,7 @@ def test_reasons_come_by_themselves(links: Path, open_page: OpenPage, monkeypatc
             ready.set()
 
 
-def test_search_filters_and_small_screens(serving: Serving, open_page: OpenPage) -> None:
+def test_search_filters_and_small_screens(serving: ReviewServer, open_page: OpenPage) -> None:
     page = open_page(serving.address, viewport={"width": 360, "height": 640}, color_scheme="dark")
     name = serving.session.run.basis.source.entities[7]
     page.keyboard.press("/")
@@ -115,7 +115,7 @@ def test_search_filters_and_small_screens(serving: Serving, open_page: OpenPage)
     assert page.inner_text("#count").startswith(f"{undecided} entities")
 
 
-def test_a_screen_reader_finds_its_way(serving: Serving, open_page: OpenPage) -> None:
+def test_a_screen_reader_finds_its_way(serving: ReviewServer, open_page: OpenPage) -> None:
     page = open_page(serving.address)
     for path in ("/", f"/pair/{serving.session.queue.order[0]}", "/again"):
         page.goto(f"http://{urlsplit(serving.address).netloc}{path}")
@@ -132,7 +132,7 @@ def test_a_screen_reader_finds_its_way(serving: Serving, open_page: OpenPage) ->
         assert len(ids) == len(set(ids))
 
 
-def test_two_tabs_do_not_undo_each_other(serving: Serving, open_page: OpenPage) -> None:
+def test_two_tabs_do_not_undo_each_other(serving: ReviewServer, open_page: OpenPage) -> None:
     row = serving.session.queue.order[0]
     one = open_page(serving.address)
     one.goto(f"http://{urlsplit(serving.address).netloc}/pair/{row}")
@@ -146,7 +146,7 @@ def test_two_tabs_do_not_undo_each_other(serving: Serving, open_page: OpenPage) 
     other.context.pages[0].close()
 
 
-def test_align_again_and_export(serving: Serving, open_page: OpenPage, doubtful: Path, tmp_path: Path) -> None:
+def test_align_again_and_export(serving: ReviewServer, open_page: OpenPage, doubtful: Path, tmp_path: Path) -> None:
     session = serving.session
     page = open_page(serving.address)
     press(page, "o", r"/pair/")
@@ -232,7 +232,7 @@ def _harmless(page: Any) -> None:
     assert "\u202e" not in page.content()
 
 
-def test_a_page_of_another_site_can_neither_read_nor_write(serving: Serving, open_page: OpenPage) -> None:
+def test_a_page_of_another_site_can_neither_read_nor_write(serving: ReviewServer, open_page: OpenPage) -> None:
     """A page elsewhere in the same browser sends a form and asks for the state; both come without the cookie."""
     page = open_page(serving.address)
     home = f"http://{urlsplit(serving.address).netloc}"

@@ -18,7 +18,7 @@ from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.links.decisions import DecisionLog, Verdict, read_decisions
 from dualmatch.links.read import read_links
-from dualmatch.review.serve import Serving
+from dualmatch.review.serve import ReviewServer
 from dualmatch.review.session import Session
 from reviewing import DOUBTFUL, Client, served
 
@@ -38,7 +38,7 @@ def decide(client: Client, verdict: str, source: int, **more: object) -> str:
     return answer.headers["location"]
 
 
-def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, serving: Serving) -> None:
+def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, serving: ReviewServer) -> None:
     order = serving.session.queue.order.tolist()
     names = serving.session.run.basis.source.entities
     assert first_pair(client) == order[0]
@@ -55,7 +55,7 @@ def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, servi
     assert client.post("/undo", seen=rows[-1].id).status == 409
 
 
-def test_a_conflict_with_another_tab_is_reported(client: Client, serving: Serving) -> None:
+def test_a_conflict_with_another_tab_is_reported(client: Client, serving: ReviewServer) -> None:
     source = first_pair(client)
     decide(client, "skip", source)
     answer = client.post("/decide", verdict="none", source=source, seen=0)
@@ -64,7 +64,7 @@ def test_a_conflict_with_another_tab_is_reported(client: Client, serving: Servin
     assert len(serving.session.log.live()) == 1
 
 
-def test_a_target_is_given_once(client: Client, serving: Serving) -> None:
+def test_a_target_is_given_once(client: Client, serving: ReviewServer) -> None:
     one, other = serving.session.queue.order[:2].tolist()
     decide(client, "accept", one, target=7)
     answer = client.post("/decide", verdict="accept", source=other, target=7, seen=0)
@@ -73,7 +73,7 @@ def test_a_target_is_given_once(client: Client, serving: Serving) -> None:
     assert "It was accepted for" in client.ask(f"/pair/{other}?show=7").text
 
 
-def test_a_pair_shows_what_adds_up_and_what_the_run_says(client: Client, serving: Serving) -> None:
+def test_a_pair_shows_what_adds_up_and_what_the_run_says(client: Client, serving: ReviewServer) -> None:
     basis = serving.session.run.basis
     source, target = basis.pairs[np.argmin(basis.confidence)].tolist()
     page = client.ask(f"/pair/{source}?status=all").text
@@ -94,7 +94,7 @@ def test_a_pair_shows_what_adds_up_and_what_the_run_says(client: Client, serving
         assert words in client.ask(f"/pair/{none.row[at]}?status=all").text
 
 
-def test_the_queue_is_filtered_by_what_the_run_says(client: Client, serving: Serving) -> None:
+def test_the_queue_is_filtered_by_what_the_run_says(client: Client, serving: ReviewServer) -> None:
     none = serving.session.run.basis.unlinked
     expected = {"no match": int(none.is_no_match.sum()), "undecided": int((~none.is_no_match).sum())}
     for outcome, count in expected.items():
@@ -106,7 +106,7 @@ def test_the_queue_is_filtered_by_what_the_run_says(client: Client, serving: Ser
         assert f"outcome={outcome.replace(' ', '+')}" in location  # the filter survives a decision
 
 
-def test_pick_another_finds_by_name(client: Client, serving: Serving) -> None:
+def test_pick_another_finds_by_name(client: Client, serving: ReviewServer) -> None:
     source = first_pair(client)
     name = serving.session.run.basis.target.entities[5]
     page = client.ask(f"/pair/{source}?find={name.upper()}").text
@@ -116,7 +116,7 @@ def test_pick_another_finds_by_name(client: Client, serving: Serving) -> None:
     assert serving.session.log.state.holder == {name: serving.session.run.basis.source.entities[source]}
 
 
-def test_exports_are_what_align_and_others_read(client: Client, serving: Serving, tmp_path: Path) -> None:
+def test_exports_are_what_align_and_others_read(client: Client, serving: ReviewServer, tmp_path: Path) -> None:
     order = serving.session.queue.order.tolist()
     for place, verdict in enumerate(("accept", "reject", "none", "skip")):
         decide(client, verdict, order[place])
@@ -146,7 +146,7 @@ def test_exports_are_what_align_and_others_read(client: Client, serving: Serving
 
 
 def test_align_again_uses_the_decisions_and_shows_what_changed(
-    client: Client, serving: Serving, doubtful: Path
+    client: Client, serving: ReviewServer, doubtful: Path
 ) -> None:
     gold = dict(line.split("\t") for line in (doubtful / "gold.tsv").read_text().splitlines())
     session = serving.session
@@ -226,7 +226,7 @@ def test_decisions_of_other_graphs_are_reported_and_ignored(
     log.decide(Verdict.NO_MATCH, "Hypatia", None, 0)
     log.close()
     with monkeypatch.context() as patched:
-        patched.setattr(Serving, "run", lambda self: self._bound.close())
+        patched.setattr(ReviewServer, "run", lambda self: self._bound.close())
         main(["review", str(links), "--no-open"])
     assert "2 decisions are about entities that are not in" in capsys.readouterr().err
     with served(links) as serving:
@@ -239,13 +239,13 @@ def test_decisions_of_other_graphs_are_reported_and_ignored(
         assert client.post("/undo", seen=2).headers["location"] == "/"
 
 
-def test_a_run_that_fails_says_so(client: Client, serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_fails_says_so(client: Client, serving: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
     from dualmatch.errors import InputError
 
     def fail(*_: object, **__: object) -> None:
         raise InputError("the <graphs> are gone")
 
-    monkeypatch.setattr("dualmatch.review.again.align", fail)
+    monkeypatch.setattr("dualmatch.review.realign.align", fail)
     client.post("/again")
     serving.again.wait(60)
     assert "It failed: the &lt;graphs&gt; are gone" in client.ask("/again").text

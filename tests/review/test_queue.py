@@ -17,9 +17,9 @@ from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.decisions import Verdict as Decision
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.state import Model, RoundState
-from dualmatch.review.again import changes_between, decided, free_name
 from dualmatch.review.pair_view import MOST_FACTS, candidates_of, pair_view, timeline
 from dualmatch.review.queue import VERDICTS, queue_of
+from dualmatch.review.realign import changes_between, decided, free_name
 from dualmatch.review.session import Filter, Session
 from dualmatch.runs.companion import read_run
 

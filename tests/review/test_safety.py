@@ -14,14 +14,14 @@ import pytest
 from dualmatch import InputError
 from dualmatch.cli.main import main
 from dualmatch.review.app import linked
-from dualmatch.review.serve import Place, Serving
+from dualmatch.review.serve import Endpoint, ReviewServer
 from reviewing import Client, served
 
 FORM = "verdict=skip&source=0&seen=0"
 
 
 @pytest.fixture(scope="module")
-def serving(doubtful: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+def serving(doubtful: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewServer]:
     """One server for all: what is refused changes nothing."""
     here = tmp_path_factory.mktemp("safety")
     for path in doubtful.glob("links.tsv*"):
@@ -31,7 +31,7 @@ def serving(doubtful: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture(scope="module")
-def client(serving: Serving) -> Client:
+def client(serving: ReviewServer) -> Client:
     return Client(serving.address)
 
 
@@ -101,7 +101,9 @@ def test_the_host_is_looked_at_before_the_origin(client: Client) -> None:
         {"sec_fetch_site": None, "origin": None},
     ],
 )
-def test_writes_from_elsewhere_are_refused(client: Client, serving: Serving, headers: dict[str, str | None]) -> None:
+def test_writes_from_elsewhere_are_refused(
+    client: Client, serving: ReviewServer, headers: dict[str, str | None]
+) -> None:
     before = serving.session.log.live()
     for path in ("/decide", "/undo", "/again"):
         assert client.ask(path, "POST", FORM, **headers).status == 403
@@ -109,7 +111,7 @@ def test_writes_from_elsewhere_are_refused(client: Client, serving: Serving, hea
     assert serving.again.state == "idle"
 
 
-def test_writes_of_our_own_are_taken(client: Client, serving: Serving) -> None:
+def test_writes_of_our_own_are_taken(client: Client, serving: ReviewServer) -> None:
     before = len(serving.session.log.live())
     assert client.ask("/decide", "POST", FORM.replace("source=0", "source=2"), sec_fetch_site=None).status == 303
     assert client.ask("/decide", "POST", FORM.replace("source=0", "source=1"), origin=None).status == 303
@@ -190,7 +192,7 @@ def test_no_path_reaches_the_file_system(client: Client, path: str) -> None:
         ("x" * 20_000, 413),
     ],
 )
-def test_broken_forms_change_nothing(client: Client, serving: Serving, form: str, status: int) -> None:
+def test_broken_forms_change_nothing(client: Client, serving: ReviewServer, form: str, status: int) -> None:
     before = serving.session.log.live()
     assert client.ask("/decide", "POST", form).status == status
     assert serving.session.log.live() == before
@@ -236,27 +238,27 @@ def test_only_addresses_of_the_web_are_links(name: str, is_link: bool) -> None:
         assert 'rel="noopener noreferrer nofollow"' in linked(name)
 
 
-def test_places() -> None:
-    assert Place().is_loopback
-    assert Place("::1").is_loopback
-    assert not Place("192.0.2.7").is_loopback
+def test_endpoints() -> None:
+    assert Endpoint().is_loopback
+    assert Endpoint("::1").is_loopback
+    assert not Endpoint("192.0.2.7").is_loopback
     for host in ("0.0.0.0", "::", "localhost", "evil.example"):
         with pytest.raises(InputError, match=f"--host {host}"):
-            Place(host)
-    with Place().bound() as bound:
+            Endpoint(host)
+    with Endpoint().bound() as bound:
         assert bound.proto == socket.IPPROTO_TCP  # asyncio sets TCP_NODELAY only then
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(InputError, match="cannot be served"):
-            Place(port=taken.getsockname()[1]).bound()
+            Endpoint(port=taken.getsockname()[1]).bound()
 
 
 def test_an_address_that_others_reach_is_warned_of(
     links: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Place, "bound", _bound_here)
-    monkeypatch.setattr(Serving, "run", lambda self: self._bound.close())
+    monkeypatch.setattr(Endpoint, "bound", _bound_here)
+    monkeypatch.setattr(ReviewServer, "run", lambda self: self._bound.close())
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     main(["review", str(links), "--host", "192.0.2.7", "--no-open"])
@@ -268,7 +270,7 @@ def test_an_address_that_others_reach_is_warned_of(
     assert shown.out == f"reviewing on {opened[0]}\n"
 
 
-def _bound_here(_: Place) -> socket.socket:
+def _bound_here(_: Endpoint) -> socket.socket:
     """A socket on this machine, whatever the address: the test has no other."""
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))

@@ -17,7 +17,7 @@ from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.links.read import LinksFile, read_gold
 from dualmatch.runs.companion import companion_of, read_explanation_basis
 from dualmatch.runs.options_file import links_file, options_file_of
-from dualmatch.runs.record import RunRecord, read_record
+from dualmatch.runs.outputs import RunRecord, read_record
 
 Link = tuple[str, str]
 
@@ -90,19 +90,19 @@ class Findings:
 
 
 def gather(path: Path, gold: Path | None = None, data: Path | None = None, folder: Path | None = None) -> Findings:
-    """Read what lies beside an alignment file.
+    """Read an alignment file and the files beside it.
 
     Parameters
     ----------
     gold, data:
         A file of true pairs, and the benchmark folder whose ids it uses.
     folder:
-        Where the input files lie now.
+        Where the input files are now.
 
     Raises
     ------
     InputError
-        Where a file is missing or is not what it should be.
+        Where a file is missing or cannot be read.
     """
     file = links_file(path)
     (links, confidence), seeds = file.links, file.seeds
@@ -125,7 +125,7 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
 def _unlinked(file: LinksFile, basis: ExplanationBasis | None) -> tuple[list[str], list[str]]:
     """Source entities in no link, and those of them without a match.
 
-    By what the links rest on where that is kept: not every format of links has a row for who is undecided.
+    From the explanation basis where it is kept: not every format of links has rows for undecided entities.
     """
     if basis is None:
         return file.unlinked, file.no_matches

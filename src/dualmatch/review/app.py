@@ -22,10 +22,10 @@ from dualmatch.errors import DualMatchError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.decisions import ConflictError, EntityDecision, Verdict
 from dualmatch.links.naming import Naming
-from dualmatch.review.again import Again
 from dualmatch.review.export import EXPORTS
 from dualmatch.review.pair_view import candidates_of, timeline
 from dualmatch.review.queue import VERDICTS
+from dualmatch.review.realign import Realignment
 from dualmatch.review.session import CONFIDENCES, STATUSES, Filter, Session
 
 _PER_PAGE: Final = 50
@@ -40,7 +40,7 @@ _STAGES: Final = {
 }
 
 
-def review_app(session: Session, again: Again, naming: Naming) -> Starlette:
+def review_app(session: Session, again: Realignment, naming: Naming) -> Starlette:
     """The app without its guard (`dualmatch.review.safety`)."""
     views = _Views(session, again, naming)
     routes = [
@@ -71,7 +71,7 @@ def linked(name: str) -> Markup:
 
 
 class _Views:
-    def __init__(self, session: Session, again: Again, naming: Naming) -> None:
+    def __init__(self, session: Session, again: Realignment, naming: Naming) -> None:
         self.session, self.run_again, self.naming = session, again, naming
         self._templates = templates("dualmatch.review", linked=linked, exports=[*EXPORTS])
         for each in self._templates.list_templates():

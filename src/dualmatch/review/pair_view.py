@@ -51,7 +51,7 @@ class ShownFact:
 
 @dataclass(frozen=True)
 class CandidateLine:
-    """Another entity that could be meant."""
+    """A candidate of the source entity."""
 
     row: int
     name: str

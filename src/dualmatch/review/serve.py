@@ -1,4 +1,4 @@
-"""Serving the pages: a port that is free, a token, and the guard before everything."""
+"""The server of the review pages: a free port, a token, and the guard before everything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.links.decisions import DecisionLog
-from dualmatch.review.again import Again, free_name
+from dualmatch.review.realign import Realignment, free_name
 from dualmatch.review.session import Session
 from dualmatch.runs.companion import read_run
 from dualmatch.runs.options_file import call_options_of
@@ -23,8 +23,8 @@ LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the pages are to be served."""
+class Endpoint:
+    """The address and port to serve on; port 0 takes a free one."""
 
     host: str = LOOPBACK
     port: int = 0
@@ -33,7 +33,7 @@ class Place:
         try:
             address = ipaddress.ip_address(self.host)
         except ValueError:
-            raise InputError(f"--host {self.host}: is no address; give one such as {LOOPBACK}") from None
+            raise InputError(f"--host {self.host}: is not an IP address; give one such as {LOOPBACK}") from None
         if address.is_unspecified:
             raise InputError(f"--host {self.host}: stands for every address; give the one that browsers will ask for")
 
@@ -43,7 +43,7 @@ class Place:
         return ipaddress.ip_address(self.host).is_loopback
 
     def bound(self) -> socket.socket:
-        """A socket at this place."""
+        """A socket that listens here."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         # Named as TCP, for only then does asyncio send small answers at once; else each page waits 40 ms for an ACK.
         taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -65,7 +65,7 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
     strangers = len(session.log.state.decided) - session.decided
     if strangers:
         logger.warning(
-            "%s: %s decisions are about entities that are not in %s; they are kept, and left aside here",
+            "%s: %s decisions are about entities that are not in %s; they are kept, but not used here",
             path,
             f"{strangers:,}",
             run.basis.source.name,
@@ -73,16 +73,16 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
     return session
 
 
-class Serving:
-    """The pages of a session at a place.
+class ReviewServer:
+    """Serves the pages of a session.
 
     Attributes
     ----------
     address:
-        What to open: it holds the token.
+        What to open in a browser, with the token.
     """
 
-    def __init__(self, session: Session, place: Place) -> None:
+    def __init__(self, session: Session, endpoint: Endpoint) -> None:
         try:
             import uvicorn
 
@@ -94,11 +94,11 @@ class Serving:
             ) from None
         naming = call_options_of(session.path).naming
         self.session = session
-        self.again = Again(session, free_name(session.path))
-        self._bound = place.bound()
+        self.again = Realignment(session, free_name(session.path))
+        self._bound = endpoint.bound()
         port = self._bound.getsockname()[1]
-        shown = f"[{place.host}]:{port}" if ":" in place.host else f"{place.host}:{port}"
-        hosts = {shown, *((f"localhost:{port}",) if place.is_loopback else ())}
+        shown = f"[{endpoint.host}]:{port}" if ":" in endpoint.host else f"{endpoint.host}:{port}"
+        hosts = {shown, *((f"localhost:{port}",) if endpoint.is_loopback else ())}
         token = secrets.token_urlsafe(32)
         self.address = f"http://{shown}/?token={token}"
         settings = uvicorn.Config(
@@ -120,5 +120,5 @@ class Serving:
             self._server.run(sockets=[self._bound])
 
     def stop(self) -> None:
-        """Have `run` return."""
+        """Make `run` return."""
         self._server.should_exit = True

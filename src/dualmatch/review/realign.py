@@ -1,4 +1,4 @@
-"""Align again: a new run in the background, with what was decided as seeds and forbidden pairs."""
+"""Align again in the background, with decisions as seeds and forbidden pairs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from typing import Literal
 
 from dualmatch.errors import DualMatchError, OutputError
 from dualmatch.explain.basis import ExplanationBasis, basis_of
-from dualmatch.explain.link_changes import Kind, kind_of
 from dualmatch.files.atomic import write_text
 from dualmatch.links.decisions import DecisionState
 from dualmatch.links.write import LINK_EXTENSIONS
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
+from dualmatch.methods.update import Kind, kind_of
 from dualmatch.review.export import pairs_tsv
 from dualmatch.review.session import Session
 from dualmatch.runs.companion import ExplainedRun, companion_of
 from dualmatch.runs.options_file import call_options_of, options_file_of
-from dualmatch.runs.outputs import Outputs
-from dualmatch.runs.record import Cost, record_of
+from dualmatch.runs.outputs import Cost, Outputs, record_of
 
 logger = logging.getLogger(__name__)
 State = Literal["idle", "running", "done", "failed"]
@@ -44,8 +43,8 @@ class Change:
 
 
 @dataclass
-class Again:
-    """The run in the background, and the result of the last one.
+class Realignment:
+    """A run in the background, and the result of the last one.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class Again:
             return True
 
     def wait(self, seconds: float) -> None:
-        """Until the run has ended."""
+        """Wait until the run has ended."""
         if self._thread is not None:
             self._thread.join(seconds)
 
@@ -135,7 +134,7 @@ class Again:
 
 
 def given_of(links: Path) -> tuple[Path, Path]:
-    """Where the seeds and the forbidden pairs of a new run lie.
+    """The files with the seeds and the forbidden pairs of a new run.
 
     >>> [path.name for path in given_of(Path("links.reviewed.tsv"))]
     ['links.reviewed.tsv.seeds.tsv', 'links.reviewed.tsv.forbidden.tsv']
