@@ -82,7 +82,7 @@ def write_report(
     from dualmatch.files.atomic import check_outputs, write_text
     from dualmatch.report.findings import gather
     from dualmatch.report.page import report_page
-    from dualmatch.runs.finished import links_of
+    from dualmatch.runs.folder import links_of
 
     links = links_of(Path(alignment))
     page, truth = Path(output), None if gold is None else Path(gold)

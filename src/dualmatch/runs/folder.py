@@ -1,4 +1,4 @@
-"""The folder of a run that can be resumed: ``dualmatch align … --run FOLDER``, ``--resume``.
+"""The folder of a run: ``dualmatch align … --run FOLDER``. It can be resumed and, once finished, read and updated.
 
 FOLDER/lock            which process works in it; the kernel releases it when that process ends
 FOLDER/manifest.json   what the run was begun with, and its finished stages with their hashes; written last
@@ -12,10 +12,12 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
 from dualmatch.channels.relational import Checkpoint, CheckpointStore
+from dualmatch.config import Config
 from dualmatch.decode.assignment import FoundPairs
 from dualmatch.errors import InputError, OutputError
 from dualmatch.files.atomic import remove_leftover, sync
@@ -23,10 +25,12 @@ from dualmatch.files.fingerprint import Fingerprint
 from dualmatch.files.locking import LOCK, Holder, locked, locked_for_reading
 from dualmatch.files.npz import read_arrays, write_arrays
 from dualmatch.graph.arrays import Ids
+from dualmatch.links.read import read_links
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import CheckpointFile
+from dualmatch.methods.update import Links, UpdateBasis
 from dualmatch.runs.graph_pair import GraphPair, read_graph_pair, write_graph_pair
 from dualmatch.runs.manifest import (
     MANIFEST,
@@ -35,11 +39,13 @@ from dualmatch.runs.manifest import (
     Terms,
     Verb,
     check_free,
+    check_options,
     check_version,
     path_within,
     read_manifest,
     write_manifest,
 )
+from dualmatch.runs.outputs import CHANGES, Outputs
 from dualmatch.runs.stages import read_confidence, read_rounds, write_confidence, write_rounds
 
 logger = logging.getLogger(__name__)
@@ -278,3 +284,94 @@ def _check_kind(path: Path, resume: bool) -> None:
     if strange and MANIFEST not in held:
         shown = ", ".join(strange[:3]) + (" …" if len(strange) > 3 else "")
         raise InputError(f"{path}: holds other files ({shown}); give a run a folder of its own")
+
+
+def links_of(path: Path) -> Path:
+    """The file of links: the path itself, or that of the finished run whose folder it is.
+
+    An `InputError` where it is the folder of no run, or of one that is not finished.
+    """
+    if not os.path.isdir(path):
+        return path
+    manifest = read_manifest(path)
+    if manifest is None:
+        raise InputError(f"{path}: is a folder, and of no run; give a file of links, or the folder of align --run")
+    _check_finished(path, manifest)
+    return path / manifest.terms.outputs["links"]
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRun:
+    """What a finished run kept; `rounds` and `confidence` are None where the method has no rounds."""
+
+    folder: RunFolder
+    config: Config
+    graphs: GraphPair
+    rounds: Rounds | None
+    confidence: Confidence | None
+
+    @property
+    def links(self) -> Path:
+        """Where the links lie; an `InputError` where they are not what the run wrote."""
+        manifest = self.folder.manifest
+        name = manifest.terms.outputs["links"]
+        path = self.folder.path / name
+        if not manifest.results[name].fits(path):
+            problem = "has changed since the run was finished" if path.exists() else "is gone"
+            raise InputError(f"{path}: {problem}; bring the links back as the run wrote them, or {manifest.way_on}")
+        return path
+
+    @property
+    def named_links(self) -> Links:
+        """The links by name; as for `links`."""
+        call = self.folder.manifest.call
+        pairs, confidence = read_links(self.links, call.naming, call.output_format)
+        return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
+
+    @property
+    def known(self) -> UpdateBasis:
+        """What an update continues from; an `InputError` where it cannot."""
+        path, graphs = self.folder.path, self.graphs
+        if self.config.method != "evidence" or self.rounds is None or self.confidence is None:
+            raise InputError(
+                f"{path}: an update continues a run of method evidence; this run is of {self.config.method}"
+            )
+        if graphs.literals is not None:
+            raise InputError(
+                f"{path}: its run compared labels, which new entities come without; align again with all facts"
+            )
+        return UpdateBasis.from_run(self.rounds, self.confidence, graphs.seeds, graphs.forbidden)
+
+    def outputs_in(self, folder: Path) -> Outputs:
+        """What an update writes: links of the same name and format, relations and reasons if any, and changes."""
+        manifest = self.folder.manifest
+        call = replace(manifest.call, seeds=None, forbid=None)  # the new run keeps them by their rows
+        names = {name: folder / Path(path).name for name, path in manifest.terms.outputs.items()}
+        return Outputs(names["links"], names.get("relations"), explained=True, call=call, changes=folder / CHANGES)
+
+
+@contextmanager
+def finished_run(path: Path) -> Iterator[FinishedRun]:
+    """A finished run. Its folder may be read-only; nobody can write into it until this ends, others can read it.
+
+    An `InputError` where there is none, another process is writing into it, or one of its stages is damaged.
+    """
+    with RunFolder.read(path) as folder:
+        if not folder.has_begun:
+            raise InputError(f"{path}: no run was finished in it; align with --run first")
+        manifest = folder.manifest
+        _check_finished(path, manifest)
+        check_options(path, manifest)
+        graphs, rounds, confidence = folder.kept_graphs(), folder.kept_round(), folder.kept_confidence()
+        for name, content in (("graphs", graphs), ("round", rounds), ("outcome", confidence)):
+            if content is None and name in manifest.stages:
+                file = path / manifest.stages[name].file
+                raise InputError(f"{file}: is not what the run wrote; align again with --run and --force")
+        if graphs is None:
+            raise InputError(f"{path}: the run kept no graphs; align again with --run and --force")
+        yield FinishedRun(folder, manifest.config, graphs, rounds, confidence)
+
+
+def _check_finished(path: Path, manifest: Manifest) -> None:
+    if manifest.state != "finished":
+        raise InputError(f"{path}: its run is not finished; {manifest.way_on}")

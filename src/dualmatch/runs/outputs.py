@@ -1,28 +1,108 @@
-"""What a run of ``dualmatch align`` or ``update`` writes: checked before the work begins, written when it is done."""
+"""What a run of ``dualmatch align`` or ``update`` writes: checked before the work begins, written when it is done.
+
+The links and their companion are the same bytes for the same run. Clocks and memory are not: they go to the record of
+the run, ``OUT.run.json``, with its options and how it went, for ``dualmatch report``.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
 import polars as pl
+from pydantic import TypeAdapter
 
+from dualmatch.errors import InputError
 from dualmatch.explain.explain import reasons
-from dualmatch.explain.link_changes import LinkChange
-from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, replacing_together
+from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, replacing_together, write_text
 from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.links.write import check_names, link_format, relation_table, write_alignment
 from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.update import LinkChange
 from dualmatch.runs.companion import companion_of, write_companion
 from dualmatch.runs.input_spec import InputSpec
-from dualmatch.runs.options_file import CallOptions, options_file_of, write_options_file
-from dualmatch.runs.record import Cost, RunRecord, record_of, write_record
+from dualmatch.runs.options_file import CallOptions, options_file_of, options_of, write_options_file
 
 CHANGES: Final = "changes.tsv"
 """The file of changes in the folder of an update."""
+_FORMAT: Final = 1  # of the record
+
+
+def record_of(path: Path) -> Path:
+    """Where the record of an alignment file lies.
+
+    >>> str(record_of(Path("out/links.tsv")))
+    'out/links.tsv.run.json'
+    """
+    return path.with_name(f"{path.name}.run.json")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How a run was called, and its time and memory."""
+
+    command: tuple[str, ...] = ()  # empty where the run was no command
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by stage, with "total"
+    peak_mb: float | None = None
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """How a run went; None is what its method does not have."""
+
+    version: str
+    method: str
+    config: Mapping[str, Any]  # what the method reads; 0.1.0 kept options of other methods too
+    graphs: tuple[GraphProfile, GraphProfile]
+    cost: Cost
+    without_partner: float | None  # estimated share of the source entities
+    rounds: tuple[Mapping[str, Any], ...] | None  # fields of `dualmatch.methods.evidence.state.Round`
+    weights: Mapping[str, float] | None  # of the channels
+    distances: Mapping[str, float] | None  # D of all weights that were tried
+    relations: tuple[Mapping[str, Any], ...] | None  # rows of `relation_table`
+
+    @classmethod
+    def of(cls, alignment: Alignment, cost: Cost) -> Self:
+        return cls(
+            alignment.version,
+            alignment.method,
+            options_of(alignment.config),
+            (profile_of(alignment.source), profile_of(alignment.target)),
+            cost,
+            None if alignment.evidence is None else alignment.evidence.share_alone,
+            None if alignment.rounds is None else tuple(asdict(each) for each in alignment.rounds),
+            None if alignment.weights is None else dict(alignment.weights),
+            None if alignment.distances is None else dict(alignment.distances),
+            None if alignment.relations is None else tuple(relation_table(alignment).iter_rows(named=True)),
+        )
+
+
+def write_record(record: RunRecord, path: Path) -> None:
+    """Write a record to a file."""
+    text = json.dumps({"format": _FORMAT, **asdict(record)}, ensure_ascii=False, allow_nan=False, indent=1)
+    write_text(path, text.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def read_record(path: Path) -> RunRecord | None:
+    """The record beside an alignment file; None where there is none, an `InputError` where it is no record."""
+    file = record_of(path)
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["format"] != _FORMAT:
+            raise ValueError(f"format {data['format']}, not {_FORMAT}")
+        return TypeAdapter(RunRecord).validate_python(data)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror}); give a readable file") from None
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        problem = repr(error).splitlines()[0]
+        raise InputError(f"{file}: cannot be read as the record of a run ({problem}); align again") from None
 
 
 @dataclass(frozen=True)

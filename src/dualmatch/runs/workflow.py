@@ -17,7 +17,6 @@ from dualmatch.config import EXPLAINED, TRAINED, Config
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
 from dualmatch.explain.basis import no_evidence
-from dualmatch.explain.link_changes import LinkChange, changes_since
 from dualmatch.files.atomic import check_outputs
 from dualmatch.files.compressed import STANDARD_INPUT, check_there
 from dualmatch.files.fingerprint import sha256_of
@@ -27,21 +26,19 @@ from dualmatch.links.write import no_relations
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.update import update
+from dualmatch.methods.update import LinkChange, changes_since, update
 from dualmatch.methods.validation import check_labels
 from dualmatch.progress import Progress
 from dualmatch.readers.rdf import files_named_in
 from dualmatch.readers.read import Reading, read
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import Rejections
-from dualmatch.runs.finished import FinishedRun, finished_run
-from dualmatch.runs.folder import RunFolder
+from dualmatch.runs.folder import FinishedRun, RunFolder, finished_run
 from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.manifest import Terms
 from dualmatch.runs.options_file import CallOptions
-from dualmatch.runs.outputs import Outputs
-from dualmatch.runs.record import Cost
+from dualmatch.runs.outputs import Cost, Outputs
 
 Words = tuple[str, ...]
 
