@@ -7,13 +7,13 @@ from dualmatch.channels.evidence import context
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.channels.evidence.context import with_context
 from dualmatch.channels.evidence.fact_views import fact_sides
-from dualmatch.channels.evidence.tokens import build_tokens
+from dualmatch.channels.evidence.tokens import TokenBuilder
 from dualmatch.engine import InProcess
 from dualmatch.simulate import World, simulate
 
 PAIR = simulate(World(entities=150, mean_facts=4, common_share=0.3, seed=9))
 LEFT, RIGHT, KINDS = fact_sides(PAIR.source, PAIR.target)
-SCORED = scored_tokens(build_tokens(LEFT, RIGHT, KINDS, None))
+SCORED = scored_tokens(TokenBuilder(LEFT, RIGHT, KINDS).build(None))
 SIMILARITY = find_candidates(SCORED)
 CLOSED = PAIR.gold[:40].astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Names: what labels say about a pair, as a channel of its own.
+"""Names: the evidence of labels, as a channel of its own.
 
 Two labels agree to a degree: they are equal, share most of their letters, some, or none. How often each degree occurs
 among true pairs is learnt from pairs that the facts have settled, and how often by chance from pairs drawn at random.
@@ -49,12 +49,11 @@ class Labels:
     """The labels of one graph's entities, sorted by entity."""
 
     entity: Ids  # (n,)
-    text: tuple[str, ...]  # (n,) normalised
+    text: tuple[str, ...]  # (n,): normalised
     script: Ids  # (n,): number of the script most of its letters belong to
     key: Ids  # (n,): number of the text, the same in both graphs for equal texts
-    # (n, n_grams) csr: rows of length 1: trigrams of the text, and of its transliterated consonants
-    letters: sp.csr_matrix
-    consonants: sp.csr_matrix
+    letters: sp.csr_matrix  # (n, n_grams), rows of length 1: trigrams of the text
+    consonants: sp.csr_matrix  # the same of its transliterated consonants
     n_entities: int
 
     @cached_property
@@ -92,21 +91,13 @@ class Names:
         consonants_of_text = [consonants_of(text) for text in texts]
         key = np.array([keys[text] for _, own in both for text in own], dtype=np.int64)
         letters, consonants = _grams(texts, key, (3,)), _grams(consonants_of_text, key, (2, 3))
-        cut, sides = len(both[0][1]), []
-        for side, part in ((0, slice(0, cut)), (1, slice(cut, None))):
-            entity, own = both[side]
-            sides.append(
-                Labels(
-                    np.array(entity, dtype=np.int64),
-                    tuple(own),
-                    script_of_text[key[part]],
-                    key[part],
-                    letters[key[part]],
-                    consonants[key[part]],
-                    shape[side],
-                )
+        of_source, of_target = (
+            Labels(
+                np.array(entity, dtype=np.int64), tuple(own), script_of_text[at], at, letters[at], consonants[at], size
             )
-        self.sides = sides[0], sides[1]
+            for (entity, own), at, size in zip(both, np.split(key, [len(both[0][1])]), shape, strict=True)
+        )
+        self.sides = of_source, of_target
 
     def __bool__(self) -> bool:
         return all(len(side.entity) for side in self.sides)
@@ -134,11 +125,8 @@ class Names:
         at, right = expanded(target.first[candidates.column[which]], n_own[1][which])
         pair, left = which[at], left[at]
         scripts, degree, chance = self._compared(left, right)
-        result = Comparison(
-            np.full(len(candidates), NOT_COMPARED, dtype=np.int64),
-            np.zeros(len(candidates), dtype=np.int64),
-            np.ones(len(candidates)),
-        )
+        n = len(candidates)
+        result = Comparison(np.full(n, NOT_COMPARED, dtype=np.int64), np.zeros(n, dtype=np.int64), np.ones(n))
         # the best of a pair's labels: the highest degree, then the rarest, then the first pair of scripts
         order = np.lexsort((-scripts, -chance, degree, pair))
         last = order[np.flatnonzero(np.diff(pair[order], append=-1) != 0)]
@@ -152,11 +140,8 @@ class Names:
         scripts = source.script[left] * n_scripts + target.script[right]
         same = source.script[left] == target.script[right]
         similarity = np.zeros(len(left))
-        for at, own, other in (
-            (np.flatnonzero(same), source.letters, target.letters),
-            (np.flatnonzero(~same), source.consonants, target.consonants),
-        ):
-            similarity[at] = _row_products(own, other, left[at], right[at])
+        similarity[same] = _row_products(source.letters, target.letters, left[same], right[same])
+        similarity[~same] = _row_products(source.consonants, target.consonants, left[~same], right[~same])
         degree = np.searchsorted(EDGES, similarity.round(6), side="right")
         degree[source.key[left] == target.key[right]] = _EQUAL
         size = float(len(source.key)) * len(target.key)
@@ -201,12 +186,6 @@ class Names:
         return best & (degree > 0)
 
     @cached_property
-    def _chance_of_one(self) -> float:
-        """How often a pair drawn at random has a label in common that is unique in both graphs."""
-        size = float(len(self.sides[0].key)) * len(self.sides[1].key)
-        return float((1.0 + 1e-9) / max(size, 1.0) ** 0.5)
-
-    @cached_property
     def first_agreement(self) -> Floats:
         """Before anything is learnt: labels of one script mostly agree somehow, labels of two say nothing."""
         size = len(self.scripts)
@@ -222,20 +201,17 @@ class Names:
         ratio = np.log(agreement[scripts, degree] / chance)
         # Equal labels speak against nothing, and those that nobody else has say no less than nearly equal ones.
         nearly = np.log(agreement[scripts, _EQUAL - 1] / self.by_chance[scripts, _EQUAL - 1])
-        least = np.where(comparison.chance <= self._chance_of_one, np.maximum(nearly, 0.0), 0.0)
+        size = float(len(self.sides[0].key)) * len(self.sides[1].key)
+        is_unique = comparison.chance <= float((1.0 + 1e-9) / max(size, 1.0) ** 0.5)
+        least = np.where(is_unique, np.maximum(nearly, 0.0), 0.0)
         ratio = np.where(degree == _EQUAL, np.maximum(ratio, least), ratio)
         evidence: Floats = np.where(compared, np.clip(ratio, _WEAKEST, _STRONGEST), 0.0)
         return evidence
 
     def learnt(self, comparison: Comparison, probability: Floats, before: Floats, least: float = 0.5) -> Floats:
-        """How often labels of true pairs agree to each degree.
+        """Estimate how often labels of true pairs agree to each degree, from pairs likelier than `least`.
 
-        Parameters
-        ----------
-        probability: (n,) float64
-            How likely each pair is to be right; those that are not likelier than `least` do not count.
-        before:
-            What to begin with, as if seen on a few pairs.
+        `before` counts as if seen on a few pairs.
         """
         agreement = _WEIGHT * before
         counted = (comparison.scripts != NOT_COMPARED) & (probability > least)
@@ -246,20 +222,14 @@ class Names:
 
 def _texts(literals: Literals) -> tuple[list[int], list[str]]:
     """Entities and normalised labels, each label of an entity once, sorted by entity."""
-    found = sorted(
-        {
-            (entity, text)
-            for entity, attribute, value in zip(
-                literals.entity.tolist(), literals.attribute, literals.value, strict=True
-            )
-            if attribute == LABEL and (text := normalised(value))
-        }
-    )
+    rows = zip(literals.entity.tolist(), literals.attribute, literals.value, strict=True)
+    labels = {(entity, normalised(value)) for entity, attribute, value in rows if attribute == LABEL}
+    found = sorted((entity, text) for entity, text in labels if text)
     return [entity for entity, _ in found], [text for _, text in found]
 
 
 def normalised(text: str) -> str:
-    """A text as it is compared: compatible characters, case and spaces are no matter.
+    """Normalise a text for comparison: compatible characters, case and spaces do not matter.
 
     >>> normalised("  Ａda   LOVELACE ")
     'ada lovelace'
@@ -276,14 +246,11 @@ def script_of(text: str) -> str:
     counts: dict[str, int] = {}
     for letter in text:
         if letter.isalpha():
-            name = "latin" if letter < "ɐ" else _script(letter)
+            # the first word of a letter's Unicode name is its script, CJK for Chinese characters
+            words = "latin" if letter < "ɐ" else unicodedata.name(letter, "unnamed").lower()
+            name = words.split(" ", 1)[0].split("-", 1)[0]
             counts[name] = counts.get(name, 0) + 1
     return max(counts, key=lambda name: (counts[name], name)) if counts else ""
-
-
-def _script(letter: str) -> str:
-    """The first word of a letter's Unicode name: its script, CJK for Chinese characters."""
-    return unicodedata.name(letter, "unnamed").split(" ", 1)[0].split("-", 1)[0].lower()
 
 
 _BRACKETS = re.compile(r"\([^)]*\)")

@@ -33,7 +33,7 @@ def temporal_similarity(
     memory_limit: int = 4 * 2**30,
     room: int | None = None,
 ) -> FactorSimilarity:
-    """S^t of two graphs as factors, to be asked for by rows.
+    """S^t of two graphs as factors, to be computed by rows.
 
     Parameters
     ----------
@@ -44,13 +44,8 @@ def temporal_similarity(
     memory_limit:
         Bytes that dense features may take.
     room:
-        Bytes that the features of all hops may take, dense or sparse; no bound where None. Comparing them takes
-        twice as much again, for a while.
-
-    Raises
-    ------
-    InputError
-        As soon as it is clear that they take more.
+        Bytes that the features of all hops may take, dense or sparse; an `InputError` as soon as they take more. No
+        bound where None. Comparing them takes twice as much again, for a while.
 
     Examples
     --------
@@ -67,12 +62,13 @@ def temporal_similarity(
         )
     propagation = propagation_matrices(source, target)
     take = None if room is None else _Room(room).take
+    dense_bytes = memory_limit // (4 * (hops + 1))
     features = []
-    for graph, interval, matrix in zip(
-        (source, target), (intervals.source, intervals.target), propagation, strict=True
+    for graph, interval, matrix in (
+        (source, intervals.source, propagation[0]),
+        (target, intervals.target, propagation[1]),
     ):
         adjacency = time_adjacency(time_counts(graph, interval, intervals.count), zero_counts)
-        dense_bytes = memory_limit // (4 * (hops + 1))
         features.append(temporal_features(adjacency, matrix, hops, dense_bytes, take=take))
     return factor_similarity(features[0], features[1], memory_limit // 2)
 
@@ -103,14 +99,8 @@ def temporal_features(
 ) -> list[Features]:
     """[A^t, A A^t, …, A^L A^t], rows L2-normalised after each hop.
 
-    Parameters
-    ----------
-    take:
-        Told the bytes of each part that is to be kept; may refuse them.
-
-    Returns
-    -------
-    One (n_entities, columns) matrix a hop: csr, or dense once that is cheaper and fits into `dense_bytes`.
+    Each is an (n_entities, columns) csr, or dense once that is cheaper and fits into `dense_bytes`. `take` is called
+    with the bytes of each part that is to be kept, and may refuse them.
     """
     take = take or (lambda _: None)
     hop: Features = _l2(adjacency) if normalise else adjacency
@@ -147,10 +137,7 @@ def _spread(propagation: sparse.csr_array, hop: Features, dense_bytes: int, take
 def _row_slices(propagation: sparse.csr_array, entries: NDArray[np.integer]) -> Iterator[slice]:
     """Rows whose product has at most about `_ENTRIES_AT_ONCE` entries; one row at least.
 
-    Parameters
-    ----------
-    entries: (nnz,)
-        How many entries each neighbour has.
+    `entries` says how many entries each neighbour has: (nnz,).
     """
     until = np.concatenate([[0], np.cumsum(entries, dtype=np.int64)])[propagation.indptr]
     start, n = 0, propagation.shape[0]

@@ -195,13 +195,8 @@ def _open_candidates(
         evidence_values.append(direct[row, column].astype(np.float32))
         for kept, part in zip(values, dense, strict=True):
             kept.append(np.maximum(part[row, column], 0.0))
-    return _Listed(
-        np.concatenate(rows),
-        np.concatenate(columns),
-        np.concatenate(evidence_values),
-        tuple(np.concatenate(kept) for kept in values),
-        (evidence.shape[0], evidence.shape[1]),
-    )
+    row, column, value = (np.concatenate(each) for each in (rows, columns, evidence_values))
+    return _Listed(row, column, value, tuple(map(np.concatenate, values)), evidence.shape)
 
 
 def _among_best(part: Dense) -> Flags:

@@ -104,8 +104,6 @@ def wl_kernel(
     iterations:
         Refinements h; labels of all h + 1 rounds count.
 
-    Examples
-    --------
     >>> path = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
     >>> wl_kernel(path, path, np.zeros(3, np.int64), np.zeros(3, np.int64))
     1.0
@@ -140,7 +138,7 @@ def entity_time_graph(times: sparse.csr_array, labels: Ids) -> tuple[sparse.csr_
 def _refine(indptr: NDArray[np.integer], neighbour: NDArray[np.integer], labels: Ids) -> Ids:
     """A new label for each pair of (own label, multiset of the neighbours' labels).
 
-    Multisets are compared by the sum of their members' hashes modulo 2^64: no sorting, no loop over nodes. Two different
+    Multisets are compared by the sum of their members' hashes modulo 2^64: no sorting, no loop over nodes. Different
     ones among n nodes meet with probability about n² / 2^65: one in 10^10 for 50,000 nodes.
     """
     hashes = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed(labels)[neighbour], dtype=np.uint64)])

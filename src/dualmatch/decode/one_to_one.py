@@ -23,6 +23,8 @@ import numpy as np
 from dualmatch.graph.arrays import Floats, Ids
 
 logger = logging.getLogger(__name__)
+Both = tuple[Floats, Floats]
+"""A number for each row, and one for each column."""
 
 LARGEST_LOG_WEIGHT: Final = 200.0
 """Larger weights are lowered to this, their rivals by as much: exp must stay finite."""
@@ -78,7 +80,7 @@ class Groups:
             found[self.filled] = np.maximum.reduceat(ordered, self.start)
         return found
 
-    def without_own(self, values: Floats) -> tuple[Floats, Floats]:
+    def without_own(self, values: Floats) -> Both:
         """Sum the others in each value's group, and each group; nothing is lost beside a huge value."""
         top = self.largest(values)
         is_top = values == top[self.number]
@@ -98,8 +100,8 @@ class Groups:
 class Unmatched:
     """Chances that an entity's partner is none of its candidates, for rows and for columns."""
 
-    alone: tuple[Floats, Floats]  # chance of each entity to have no partner
-    elsewhere: tuple[Floats, Floats]  # chance of each entity to have one that is no candidate of it
+    alone: Both  # chance of each entity to have no partner
+    elsewhere: Both  # chance of each entity to have one that is no candidate of it
 
     @classmethod
     def nobody(cls, shape: tuple[int, int]) -> Unmatched:
@@ -108,7 +110,7 @@ class Unmatched:
         return cls(none, none)
 
     @cached_property
-    def unknown(self) -> tuple[Floats, Floats]:
+    def unknown(self) -> Both:
         """Either of the two."""
         rows, columns = (np.clip(self.alone[at] + self.elsewhere[at], 0.0, 1.0) for at in (0, 1))
         return rows, columns
@@ -119,9 +121,9 @@ class Marginals:
     """Marginals of the model, for each pair and each entity."""
 
     log_odds: Floats  # (n_candidates,): of each candidate being right
-    alone: tuple[Floats, Floats]  # as in `Unmatched`
-    elsewhere: tuple[Floats, Floats]
-    messages: tuple[Floats, Floats] = field(repr=False)  # (n_candidates,) each: to begin with next time
+    alone: Both  # as in `Unmatched`
+    elsewhere: Both
+    messages: Both = field(repr=False)  # (n_candidates,) each: to begin with next time
     converged: bool  # whether the messages had settled
 
     @property
@@ -134,11 +136,7 @@ class Marginals:
 
 
 def match(
-    candidates: Candidates,
-    log_weight: Floats,
-    elsewhere: tuple[Floats, Floats],
-    messages: tuple[Floats, Floats] | None = None,
-    iterations: int = 30,
+    candidates: Candidates, log_weight: Floats, elsewhere: Both, messages: Both | None = None, iterations: int = 30
 ) -> Marginals:
     """Compute the posterior of all candidates by belief propagation.
 
@@ -164,13 +162,7 @@ def match(
     return replace(found, log_odds=on_grid(log_odds), messages=(free_row, free_column))
 
 
-def _matched(
-    candidates: Candidates,
-    log_weight: Floats,
-    elsewhere: tuple[Floats, Floats],
-    messages: tuple[Floats, Floats],
-    iterations: int,
-) -> Marginals:
+def _matched(candidates: Candidates, log_weight: Floats, elsewhere: Both, messages: Both, iterations: int) -> Marginals:
     by_row, by_column = candidates.groups
     row, column = candidates.row, candidates.column
     highest = np.maximum(by_row.largest(log_weight)[row], by_column.largest(log_weight)[column])
@@ -190,9 +182,9 @@ def _matched(
         alone_row, alone_column = 1.0 / (1.0 + beyond_row + sum_row), 1.0 / (1.0 + beyond_column + sum_column)
         # Both sides move at once, half of the way: neither graph is treated before the other, and nothing swings.
         new_row, new_column = np.sqrt(free_row * new_row), np.sqrt(free_column * new_column)
-        moved = max(_most_moved(free_row, new_row), _most_moved(free_column, new_column))
+        moves = np.log(new_row / free_row), np.log(new_column / free_column)
         free_row, free_column = new_row, new_column
-        if moved < _STEADY:
+        if max(float(np.abs(move).max(initial=0.0)) for move in moves) < _STEADY:
             converged = True
             break
     if not converged:
@@ -200,16 +192,11 @@ def _matched(
     beyond_row = _unlisted(elsewhere, unlisted, alone_column, row, column)
     beyond_column = _unlisted(elsewhere[::-1], unlisted, alone_row, column, row)
     log_odds = lowered + np.log(free_row) + np.log(free_column)
-    return Marginals(
-        log_odds,
-        (alone_row, alone_column),
-        (beyond_row * alone_row, beyond_column * alone_column),
-        (free_row, free_column),
-        converged,
-    )
+    beyond = beyond_row * alone_row, beyond_column * alone_column
+    return Marginals(log_odds, (alone_row, alone_column), beyond, (free_row, free_column), converged)
 
 
-def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: tuple[Floats, Floats]) -> Marginals:
+def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: Both) -> Marginals:
     """The same where columns may be taken twice: rows choose for themselves, and a column none chooses is alone."""
     by_row = candidates.groups[0]
     row, column = candidates.row, candidates.column
@@ -222,24 +209,15 @@ def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: tuple[Fl
     beyond_column = _unlisted(elsewhere[::-1], listed, alone_row, column, row)
     nobody = np.exp(np.bincount(column, np.log1p(-chance_of(log_odds).clip(max=1 - 1e-12)), candidates.shape[1]))
     alone_column = nobody / (1.0 + beyond_column)
-    return Marginals(
-        log_odds,
-        (alone_row, alone_column),
-        (beyond_row * alone_row, beyond_column * alone_column),
-        (np.ones(len(row)), np.ones(len(row))),
-        True,
-    )
+    beyond = beyond_row * alone_row, beyond_column * alone_column
+    return Marginals(log_odds, (alone_row, alone_column), beyond, (np.ones(len(row)), np.ones(len(row))), True)
 
 
-def _unlisted(elsewhere: tuple[Floats, Floats], listed: Floats, alone: Floats, own: Ids, other: Ids) -> Floats:
+def _unlisted(elsewhere: Both, listed: Floats, alone: Floats, own: Ids, other: Ids) -> Floats:
     """Weight of all partners of each row that are no candidates of it; `alone` says how free they are."""
     everyone = elsewhere[0] * float(np.sum(elsewhere[1] * alone))
     mine = np.bincount(own, listed * alone[other], minlength=len(everyone))
     return np.maximum(everyone - mine, 0.0)
-
-
-def _most_moved(before: Floats, after: Floats) -> float:
-    return float(np.abs(np.log(after / before)).max(initial=0.0))
 
 
 def chance_of(log_odds: Floats) -> Floats:

@@ -87,13 +87,10 @@ def factor_similarity(
             dense[side].append(columns.astype(np.float32) * scale)
             rest[side].append(sparse.csr_array(part[:, cheap], dtype=np.float32) * scale)
     sparse_source, sparse_target = (sparse.hstack(parts, format="csr") for parts in rest)
-    has_rest = sparse_source.nnz > 0 and sparse_target.nnz > 0
-    return FactorSimilarity(
-        np.hstack(dense[0]),
-        np.hstack(dense[1]),
-        sparse_source if has_rest else None,
-        sparse.csr_array(sparse_target.T) if has_rest else None,
-    )
+    factors = np.hstack(dense[0]), np.hstack(dense[1])
+    if not (sparse_source.nnz and sparse_target.nnz):
+        return FactorSimilarity(*factors)
+    return FactorSimilarity(*factors, sparse_source, sparse.csr_array(sparse_target.T))
 
 
 @dataclass(frozen=True, eq=False)

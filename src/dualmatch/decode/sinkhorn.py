@@ -49,24 +49,20 @@ class Kernel:
         return self.similarity.shape
 
     def blocks(self) -> Iterator[tuple[slice, Dense]]:
-        for block in row_blocks(self.shape, _PASS_BYTES if self.kept is not None else block_bytes(self.memory_limit)):
-            yield block, self.rows(block)
-
-    def rows(self, block: slice) -> Dense:
         if self.kept is not None:
-            return self.kept[block]
-        values = self.similarity.rows(np.arange(block.start, block.stop))
-        return _exponentiate(values, self.shift[block], self.sharpness)
+            for block in row_blocks(self.shape, _PASS_BYTES):
+                yield block, self.kept[block]
+            return
+        for block in row_blocks(self.shape, block_bytes(self.memory_limit)):
+            values = self.similarity.rows(np.arange(block.start, block.stop))
+            yield block, _exponentiate(values, self.shift[block], self.sharpness)
 
 
 def kernel_of(similarity: Similarity, sharpness: float, memory_limit: int, room: Dense | None = None) -> Kernel:
     """Build the kernel, kept whole where it takes at most `memory_limit` bytes.
 
-    Parameters
-    ----------
-    room: (n_source, n_target) float32
-        Memory to write into instead of fresh pages, which cost more than the arithmetic. A kernel that was kept there
-        before is gone.
+    `room`, (n_source, n_target), is memory to write into instead of fresh pages, which cost more than the arithmetic.
+    A kernel that was kept there before is gone.
     """
     n_source, n_target = similarity.shape
     shift = np.empty(n_source, dtype=np.float32)
@@ -128,13 +124,10 @@ class Plan:
             better = here > column_value
             column_index[better] = rows[better] + block.start
             column_value[better] = here[better]
-        return Best(row_index, row_value, column_index, column_value, self._similarity_of(row_index, row_value))
-
-    def _similarity_of(self, column: Rows, value: Dense) -> Dense:
-        """S at (i, column_i), read back from P̂ there: shift + ln(P̂ / (u v)) / c."""
-        scale = np.maximum(self.u * self.v[column], _TINY)
-        log_kernel = np.log(np.maximum(value / scale, _TINY))
-        return (self.kernel.shift + log_kernel / self.kernel.sharpness).astype(np.float32)
+        # S at the best of each row, read back from P̂ there: shift + ln(P̂ / (u v)) / c
+        log_kernel = np.log(np.maximum(row_value / np.maximum(self.u * self.v[row_index], _TINY), _TINY))
+        similarity = (self.kernel.shift + log_kernel / self.kernel.sharpness).astype(np.float32)
+        return Best(row_index, row_value, column_index, column_value, similarity)
 
     def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
         """Rank of each pair's target in its row of P̂, and of its source in its column; ties get their average rank.

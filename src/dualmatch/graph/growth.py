@@ -36,8 +36,6 @@ class Grown:
 def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
     """Add facts to a graph; entities and relations are known by their names.
 
-    Examples
-    --------
     >>> old = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833")])
     >>> new = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "met", "Babbage", "1834")])
     >>> all_of_it = grown(old, new)

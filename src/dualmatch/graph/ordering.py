@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dualmatch.graph.arrays import Ids, Ints, Rows
 from dualmatch.graph.model import TemporalGraph
@@ -58,7 +59,7 @@ def fact_order(
     return order
 
 
-def without_repeats(order: Rows, *columns: Ints) -> Rows:
+def without_repeats(order: Rows, *columns: NDArray[np.integer]) -> Rows:
     """Of facts in order, the first of each run of equal ones."""
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True

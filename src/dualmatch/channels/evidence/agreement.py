@@ -31,8 +31,7 @@ class Side:
     ties: Ties
     begin: Dates
     end: Dates
-    # (n_facts,): how often a fact of this fact's relation has the same entity at its other end
-    neighbour_chance: Floats
+    neighbour_chance: Floats  # (n_facts,): how often a fact of its relation has the same entity at its other end
     end_chance: Floats  # (n_precisions, n_facts): chance of a fact's end among the facts that begin when it does
 
     @cached_property
@@ -43,19 +42,13 @@ class Side:
     def at(self, ties: Flags) -> Side:
         """Some of the ties; how common what they say is stays as it is among all."""
         facts = np.flatnonzero(ties[self.ties.tie])
-        return Side(
-            self.ties.at(ties),
-            self.begin.at(facts),
-            self.end.at(facts),
-            self.neighbour_chance[facts],
-            self.end_chance[:, facts],
-        )
+        chances = self.neighbour_chance[facts], self.end_chance[:, facts]
+        return Side(self.ties.at(ties), self.begin.at(facts), self.end.at(facts), *chances)
 
     @cached_property
     def is_point(self) -> Flags:
         """Facts whose begin is their end."""
-        is_point: Flags = self.ties.begin == self.ties.end
-        return is_point
+        return np.equal(self.ties.begin, self.ties.end)
 
     @cached_property
     def has_spans(self) -> bool:
@@ -66,18 +59,11 @@ class Side:
 def sides_of(source: Ties, target: Ties, opaque: bool) -> tuple[Side, Side]:
     """Both graphs, with their dates numbered together."""
     begins, ends = dates_of((source.begin, target.begin), opaque), dates_of((source.end, target.end), opaque)
-    made = []
-    for side, ties in enumerate((source, target)):
-        made.append(
-            Side(
-                ties,
-                begins[side],
-                ends[side],
-                _neighbour_chances(ties),
-                _given_begin(begins[side], ends[side]),
-            )
-        )
-    return made[0], made[1]
+    left, right = (
+        Side(ties, begin, end, _neighbour_chances(ties), _given_begin(begin, end))
+        for ties, begin, end in zip((source, target), begins, ends, strict=True)
+    )
+    return left, right
 
 
 def _neighbour_chances(ties: Ties, weight: float = 5.0) -> Floats:
@@ -109,22 +95,19 @@ def _given_begin(begin: Dates, end: Dates, weight: float = 5.0) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RelationOdds:
-    """How much likelier a directed relation of one graph is where the same fact has a certain one in the other graph."""
+    """How much likelier a directed relation of one graph is given that of the same fact in the other graph."""
 
-    # (n_source_directed, n_target_directed) csr: how often a fact of one relation was found in the other graph as a
-    # fact of another
-    together: sp.csr_matrix
-    # two (n_directed,): how often a fact of the source, and of the target, has each relation
-    chances: tuple[Floats, Floats]
+    together: sp.csr_matrix  # (n_source_directed, n_target_directed): how often facts of two relations were the same
+    chances: tuple[Floats, Floats]  # (n_directed,): how often a fact of source, and of target, has each relation
 
     @classmethod
     def of(cls, together: sp.csr_matrix, source: Ties, target: Ties) -> Self:
-        chances: list[Floats] = [
+        of_source, of_target = (
             (np.bincount(ties.relation, minlength=ties.n_directed).astype(np.float64) + _HALF)
             / (ties.n_facts + _HALF * ties.n_directed)
             for ties in (source, target)
-        ]
-        return cls(together, (chances[0], chances[1]))
+        )
+        return cls(together, (of_source, of_target))
 
     @classmethod
     def unknown(cls, source: Ties, target: Ties) -> Self:
@@ -140,8 +123,8 @@ class RelationOdds:
 
     @cached_property
     def _totals(self) -> tuple[Floats, Floats]:
-        sums = (np.asarray(self.together.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
-        return next(sums), next(sums)
+        rows, columns = (np.asarray(self.together.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
+        return rows, columns
 
     @cached_property
     def _table(self) -> Floats | None:
@@ -152,9 +135,8 @@ class RelationOdds:
         if self._table is not None:
             return np.asarray(self._table[row, column], dtype=np.float64)
         entries = self.together.tocoo()
-        place = find_pairs(
-            entries.row.astype(np.int64), entries.col.astype(np.int64), self.together.shape[1], row, column
-        )
+        listed = entries.row.astype(np.int64), entries.col.astype(np.int64)
+        place = find_pairs(*listed, self.together.shape[1], row, column)
         return np.where(place >= 0, np.append(entries.data, 0.0)[place], 0.0)
 
 
@@ -164,11 +146,6 @@ def bayes_factors(
     """Bayes factors of fact f of the source with fact j of the target, seen from either side.
 
     From the source: how much likelier the target's fact is given the source's. From the target the other way round.
-
-    Parameters
-    ----------
-    gaps:
-        How often, and by how much, what two entities have in common is dated differently in the two graphs.
     """
     source, target = sides
     from_source, from_target = odds.at(source.ties.relation[f], target.ties.relation[j])
@@ -185,16 +162,11 @@ def bayes_factors(
             from_source[same] /= chances[1][end_level[same], j[same]]
             from_target[same] /= chances[0][end_level[same], f[same]]
     factors = gaps.factors(*widest_gap(sides, f, j))
-    from_source *= factors
-    from_target *= factors
-    return from_source, from_target
+    return from_source * factors, from_target * factors
 
 
 def widest_gap(sides: tuple[Side, Side], f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Where begins or ends of two facts contradict each other: their precision, and the class of the wider gap.
-
-    Both are -1 where nothing does.
-    """
+    """Precision and class of the wider gap where begins or ends of two facts contradict each other; -1 elsewhere."""
     level, gap = _gap(sides[0].begin, sides[1].begin, f, j)
     if sides[0].has_spans or sides[1].has_spans:
         end_level, end_gap = _gap(sides[0].end, sides[1].end, f, j)

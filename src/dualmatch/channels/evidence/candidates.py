@@ -1,4 +1,4 @@
-"""Candidates: for each entity the most similar ones of the other graph, never the full product."""
+"""Candidates: the most similar entities of the other graph for each entity, never the full product."""
 
 from __future__ import annotations
 
@@ -11,62 +11,50 @@ from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.channels.evidence.tokens import Among, Tokens
 from dualmatch.engine import Engine, InProcess
-from dualmatch.graph.arrays import Flags, Floats
+from dualmatch.graph.arrays import Flags
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
 _GRID = float(2**20)
-PRODUCTS_PER_ENTITY: Final = 5000
-"""What a search may cost: multiplications for each entity of either graph, up to 40,000 of them in all."""
-_FEW_ENTITIES = 40_000
+# What a search may cost: multiplications for each entity of either graph, up to 40,000 entities in all.
+_PRODUCTS_PER_ENTITY: Final = 5000
+_FEW_ENTITIES: Final = 40_000
 
 
 class Scored(NamedTuple):
     """Tokens ready for scoring."""
 
-    # (n_entities, n_tokens) csr: their product source · targetᵀ is the similarity; columns as in the tokens, hubs left
-    # empty
-    source: sp.csr_matrix
-    target: sp.csr_matrix
-    # two (n_entities,): |x|² + λ of each entity: how much is known of it. Similarity divides by its root.
-    known: tuple[Floats, Floats]
-    among: Among | None = None  # Among | None: the entities that the rows stand for; None for all
+    source: sp.csr_matrix  # (n_entities, n_tokens): columns as in the tokens, hubs left empty
+    target: sp.csr_matrix  # source · targetᵀ is the similarity
+    among: Among | None = None  # the entities of the rows; None for all
     dearest: float = math.inf  # tokens that cost this much or more were left out
 
 
-def scored_tokens(tokens: Tokens, products_per_entity: float | None = None, dearest: float | None = None) -> Scored:
-    """Rows divided by √(|x|² + λ), λ being what one fact weighs.
+def scored_tokens(tokens: Tokens, dearest: float | None = None) -> Scored:
+    """Divide rows by √(|x|² + λ), λ being the weight of one fact.
 
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
-    similarity.
-
-    Parameters
-    ----------
-    products_per_entity:
-        Cost limit: tokens are used from the rarest on while the multiplications stay within this number times the
-        number of entities. It bounds the time at any size; what it leaves out are hubs that say next to nothing. By
-        default 5,000, and less in large graphs, where more tokens are rare: there the whole grows with the root.
-    dearest:
-        In the place of a limit: the limit that all entities' tokens had, for those of some.
+    similarity. Tokens are used from the rarest on while the multiplications stay within 5,000 per entity, and less in
+    large graphs, where more tokens are rare: there the total grows with the root. That bounds the time at any size; it
+    leaves out hubs, which say next to nothing. For some entities, `dearest` is the limit that all entities had.
     """
-    n_entities = tokens.source.shape[0] + tokens.target.shape[0]
-    if products_per_entity is None:
-        products_per_entity = PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5)
     if dearest is None:
-        dearest = _dearest(tokens.cost, products_per_entity * n_entities)
-    known = weight_of(tokens.source, tokens.smoothing), weight_of(tokens.target, tokens.smoothing)
-    source, target = (
-        smoothed(matrix, weight) for matrix, weight in zip((tokens.source, tokens.target), known, strict=True)
-    )
+        n_entities = tokens.source.shape[0] + tokens.target.shape[0]
+        per_entity = _PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5)
+        # tokens from the first that exceeds the budget on are left out; equal costs are treated alike
+        ordered = np.sort(tokens.cost)
+        within = np.searchsorted(np.cumsum(ordered), per_entity * n_entities, side="right")
+        dearest = math.inf if within == len(ordered) else float(ordered[within])
+    source, target = (_smoothed(matrix, tokens.smoothing) for matrix in (tokens.source, tokens.target))
     if np.isfinite(dearest):
         affordable = tokens.cost < dearest
         source, target = (_only_columns(matrix, affordable) for matrix in (source, target))
-    return Scored(source, target, known, tokens.among, dearest)
+    return Scored(source, target, tokens.among, dearest)
 
 
 def find_candidates(
     scored: Scored, shape: tuple[int, int] | None = None, n_candidates: int = 20, *, engine: Engine | None = None
 ) -> sp.csr_matrix:
-    """Similarity of the best candidates, by row and by column.
+    """Similarity of the best candidates: the union of the best of each row and of each column.
 
     Parameters
     ----------
@@ -74,14 +62,10 @@ def find_candidates(
         How many entities the graphs have, where `scored` is about some of them.
     engine:
         Where blocks of rows are searched.
-
-    Returns
-    -------
-    (n_source, n_target) csr float32, the union of the best of each row and the best of each column.
     """
-    source, target, among = scored.source, scored.target, scored.among
-    engine = InProcess() if engine is None else engine
-    by_row, by_column = _best_of(source, target, n_candidates, engine), _best_of(target, source, n_candidates, engine)
+    engine, among = engine or InProcess(), scored.among
+    by_row = _best_of(scored.source, scored.target, n_candidates, engine)
+    by_column = _best_of(scored.target, scored.source, n_candidates, engine)
     found = by_row.maximum(by_column.T.tocsr()).tocsr()
     found.data = (np.rint(found.data * _GRID) / _GRID).astype(np.float32)
     if among is not None:
@@ -114,21 +98,9 @@ def _only_columns(matrix: sp.csr_matrix, kept: Flags) -> sp.csr_matrix:
     return sp.csr_matrix((matrix.data[inside], matrix.indices[inside], indptr), shape=matrix.shape)
 
 
-def _dearest(cost: Floats, budget: float) -> float:
-    """The cost from which on tokens are left out to keep the sum within the budget; equal tokens share their fate."""
-    ordered = np.sort(cost)
-    within = np.searchsorted(np.cumsum(ordered), budget, side="right")
-    return math.inf if within == len(cost) else float(ordered[within])
-
-
-def weight_of(matrix: sp.csr_matrix, smoothing: float) -> Floats:
-    """|x|² + λ of each row."""
+def _smoothed(matrix: sp.csr_matrix, smoothing: float) -> sp.csr_matrix:
+    """Rows divided by √(|x|² + λ)."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     squared = np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0])
-    return np.asarray(squared + max(smoothing, 1e-9), dtype=np.float64)
-
-
-def smoothed(matrix: sp.csr_matrix, weight: Floats) -> sp.csr_matrix:
-    """Rows divided by the root of their weight."""
-    values = matrix.data * np.repeat(1.0 / np.sqrt(weight), np.diff(matrix.indptr))
+    values = matrix.data * (1.0 / np.sqrt(squared + max(smoothing, 1e-9)))[row]
     return sp.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)

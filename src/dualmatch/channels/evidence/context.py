@@ -1,6 +1,6 @@
-"""Context: similarity of entities by what stands one and two hops away, for those that facts alone do not settle.
+"""Context: similarity of entities by the facts one and two hops away, for those that facts alone do not settle.
 
-An entity's context is what its neighbours' facts say, and their neighbours'. The tokens of a round are folded into few
+The tokens of a round are folded into few
 dimensions and carried along the edges. The product over the open entities only is dense but small, and exact: vectors
 are rounded to integers whose dot products float32 holds without error, so that neither block size nor thread count
 can change a bit.
@@ -42,7 +42,7 @@ def with_context(
     engine: Engine | None = None,
 ) -> sp.csr_matrix:
     """Similarity plus a little context where neither entity stands in a `closed` pair."""
-    engine = InProcess() if engine is None else engine
+    engine = engine or InProcess()
     rows, columns = (np.setdiff1d(np.arange(size), closed[:, side]) for side, size in enumerate(similarity.shape))
     fold = _fold(scored.source.shape[1])
     source = _vectors(sides[0], scored.source, fold, rows, engine)
@@ -55,9 +55,8 @@ def with_context(
     values = np.maximum(_cosine_of(source, target, listed), 0.0)
     entries = context.maximum(sp.csr_matrix((values, (listed.row, listed.col)), shape=context.shape)).tocoo()
     added = np.float32(_CONTEXT_WEIGHT) * entries.data
-    ranking = (
-        similarity + sp.csr_matrix((added, (rows[entries.row], columns[entries.col])), shape=similarity.shape)
-    ).tocsr()
+    more = sp.csr_matrix((added, (rows[entries.row], columns[entries.col])), shape=similarity.shape)
+    ranking = (similarity + more).tocsr()
     ranking.sort_indices()
     return ranking
 
@@ -90,14 +89,17 @@ def _stacked(engine: Engine, function: Callable[..., Dense], operands: tuple[Any
 
 
 def _folded(tokens: sp.csr_matrix, first: int, last: int, fold: sp.csr_matrix) -> Dense:
-    """What some entities' own facts say, in few dimensions."""
+    """Tokens of some entities in few dimensions."""
     folded: Dense = (tokens[first:last] @ fold).toarray()
     return folded
 
 
 def _gathered(adjacency: sp.csr_matrix, first: int, last: int, vectors: Dense) -> Dense:
-    """What the neighbours of some entities say, as unit vectors."""
-    return _unit(adjacency[first:last] @ vectors)
+    """Sums over the neighbours of some entities, as unit vectors."""
+    sums: Dense = adjacency[first:last] @ vectors
+    length = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
+    unit: Dense = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
+    return unit
 
 
 def _cosine_of(source: Dense, target: Dense, pairs: sp.coo_matrix) -> Dense:
@@ -121,12 +123,6 @@ def _adjacency(sides: FactSides) -> sp.csr_matrix:
     information = np.log(sides.n_entities / np.maximum(degree, 1))
     matrix.data = (np.sqrt(matrix.data) * information[matrix.indices]).astype(np.float32)
     return matrix
-
-
-def _unit(vectors: Dense) -> Dense:
-    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    unit: Dense = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
-    return unit
 
 
 def _best(left: Dense, right: Dense, engine: Engine) -> sp.csr_matrix:

@@ -1,4 +1,4 @@
-"""Dates: begin or end of the facts of one graph at every precision, and how common each is."""
+"""Dates: begin or end of the facts at every precision, how common each is, and gaps between dates that differ."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from dualmatch.graph.hashing import mixed
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, on_calendar, precision_of
 
 NO_DATE: Final = -1
+N_GAPS: Final = 8
+"""Classes of gaps; the last holds 128 units and more."""
+_WEIGHT: Final = 20.0  # facts by chance that every gap begins with
+_LEAST_CHANCE: Final = 1e-3
+_MOST_SAMPLED: Final = 50_000  # facts that show how far apart dates are by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +28,7 @@ class Dates:
 
     precision: NDArray[np.int8]  # (n_facts,): how exactly the date is known; -1 where it is not
     number: Ids  # (n_precisions, n_facts): the date at each precision, numbered the same in both graphs
-    # (n_precisions, n_facts): how often a fact of this graph has that date, among those known to that precision
-    chance: Floats
+    chance: Floats  # (n_precisions, n_facts): how common the date is in this graph among those of that precision
     code: Ids  # (n_facts,): the date as the graph has it (`dualmatch.graph.times`)
     opaque: bool  # whether times are bare ids, with no calendar
 
@@ -44,20 +48,19 @@ class Dates:
 def dates_of(codes: tuple[Ids, Ids], opaque: bool) -> tuple[Dates, Dates]:
     """Dates of both graphs; opaque times have one precision only."""
     both = np.concatenate(codes).astype(np.int32)
-    known = both != UNKNOWN
-    exact = np.where(known, 0 if opaque else precision_of(both), NO_DATE).astype(np.int8)
+    exact = np.where(both != UNKNOWN, 0 if opaque else precision_of(both), NO_DATE).astype(np.int8)
     levels: tuple[Precision | None, ...] = (None,) if opaque else tuple(Precision)
-    cut = len(codes[0])
-    parts = exact[:cut], exact[cut:]
     number = np.full((len(levels), len(both)), NO_DATE, dtype=np.int64)
     for level, precision in enumerate(levels):
         there = exact >= level
         value = both[there] if precision is None else coarsen(both[there], precision)
         number[level, there] = np.unique(value, return_inverse=True)[1]
-    return (
-        Dates(parts[0], number[:, :cut], _chances(number[:, :cut]), codes[0], opaque),
-        Dates(parts[1], number[:, cut:], _chances(number[:, cut:]), codes[1], opaque),
+    cut = len(codes[0])
+    source, target = (
+        Dates(exact[part], number[:, part], _chances(number[:, part]), code, opaque)
+        for part, code in zip((slice(0, cut), slice(cut, None)), codes, strict=True)
     )
+    return source, target
 
 
 def _chances(number: Ids) -> Floats:
@@ -78,19 +81,19 @@ def _chances(number: Ids) -> Floats:
     return chance
 
 
-N_GAPS: Final = 8
-"""Classes of gaps; the last holds 128 units and more."""
-_WEIGHT: Final = 20.0  # facts by chance that every gap begins with
-_LEAST_CHANCE: Final = 1e-3
-_MOST_SAMPLED: Final = 50_000  # facts that show how far apart dates are by chance
-
-
 @dataclass(frozen=True, eq=False)
 class DateGaps:
-    """How often the dates of a tie that both graphs have contradict each other, and by how much."""
+    """How often the dates of a tie that both graphs have contradict each other, and by how much.
+
+    An event that one graph reports a day later than the other is most likely the same event; one reported ten years
+    later is not. So dates that differ are compared in classes of gaps that double: 1 unit, 2 to 3, 4 to 7 and so on,
+    in the unit both are known to (days, months, years). As in record linkage, the ratio counts: how often dates of true
+    pairs are so far apart, learnt from pairs that are sure without the dates in question, over how often dates of
+    chance are, among other facts of the same neighbour, whose facts may crowd in a few years.
+    """
 
     differ: float  # share of such ties none of whose facts agree in time
-    ratio: Floats  # (n_precisions, N_GAPS): of those: how much likelier each gap is than between dates of chance
+    ratio: Floats  # (n_precisions, N_GAPS): how much likelier each gap is there than between dates of chance
 
     @classmethod
     def unknown(cls, differ: float) -> Self:
@@ -123,10 +126,7 @@ def gap_class(apart: Ids) -> NDArray[np.int8]:
 def gaps_by_chance(ties: Ties, dates: Dates) -> Floats:
     """How often two facts with one neighbour are dated so far apart, other facts of the same tie left out.
 
-    Returns
-    -------
-    (n_precisions, N_GAPS) float64
-        Rows add up to 1. Each fact counts once, however many facts its neighbour has.
+    (n_precisions, N_GAPS), rows of sum 1. Each fact counts once, however many facts its neighbour has.
     """
     chance = np.full((len(Precision), N_GAPS), 1.0 / N_GAPS)
     if dates.opaque:  # without a calendar all gaps are alike, and of the first class

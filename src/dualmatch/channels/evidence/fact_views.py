@@ -1,4 +1,4 @@
-"""Fact sides: every fact seen from each of its two entities, with its times at every granularity both graphs share."""
+"""Facts seen from each of their two entities, with their times at every precision both graphs share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from dualmatch.graph.arrays import Flags, Ids, Ints
+from dualmatch.graph.arrays import Ids, Ints
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
 
@@ -28,14 +28,11 @@ class TimeKind:
 class FactSides:
     """The facts of one graph as their entities see them: 2 rows a fact, head side first."""
 
-    # (n_sides,): whose side it is, and the entity at the other end
-    entity: Ids
-    other: Ids
+    entity: Ids  # (n_sides,): whose side it is
+    other: Ids  # (n_sides,): the entity at the other end
     relation: Ids  # (n_sides,): directed relation: r on the head side, n_relations + r on the tail side
     direction: Ids  # (n_sides,): 0 on the head side, 1 on the tail side
-    # one (n_sides,) array for each time kind: number of the time, shared by both graphs; `ABSENT` where not known to
-    # that precision
-    times: tuple[Ids, ...]
+    times: tuple[Ids, ...]  # by time kind, numbered over both graphs; `ABSENT` where not known to that precision
     n_entities: int
     n_directed: int
 
@@ -44,8 +41,7 @@ def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides,
     """Sides of both graphs, and the time kinds they share.
 
     A fact known to the day is also known to its month and year, so a fact known to the year still meets it there.
-    Where every dated fact of both graphs is a point in time, ends and intervals would say the same thing thrice
-    and are left out.
+    Where every dated fact of both graphs is a point in time, ends and intervals repeat the begins and are left out.
     """
     points = _are_points(source, target)
     kinds: list[TimeKind] = []
@@ -61,8 +57,8 @@ def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides,
             if all(bool((number != ABSENT).any()) for number in numbers):
                 kinds.append(TimeKind(moment, precision))
                 times.append(numbers)
-    sides = [_sides(graph, [pair[side] for pair in times]) for side, graph in enumerate((source, target))]
-    return sides[0], sides[1], tuple(kinds)
+    of_source, of_target = (_sides(graph, [pair[at] for pair in times]) for at, graph in enumerate((source, target)))
+    return of_source, of_target, tuple(kinds)
 
 
 def time_kinds(source: TemporalGraph, target: TemporalGraph) -> tuple[TimeKind, ...]:
@@ -72,14 +68,13 @@ def time_kinds(source: TemporalGraph, target: TemporalGraph) -> tuple[TimeKind, 
         TimeKind(moment, precision)
         for precision in _precisions(source, target)
         for moment in moments
-        if all(bool(_has_moment(graph, moment, precision).any()) for graph in (source, target))
+        if all(_has_moment(graph, moment, precision) for graph in (source, target))
     )
 
 
-def _has_moment(graph: TemporalGraph, moment: Moment, precision: Precision | None) -> Flags:
+def _has_moment(graph: TemporalGraph, moment: Moment, precision: Precision | None) -> bool:
     begins, ends = (_at_precision(codes, precision) != ABSENT for codes in (graph.begin, graph.end))
-    known: Flags = begins if moment == "begin" else ends if moment == "end" else begins & ends
-    return known
+    return bool({"begin": begins, "end": ends, "interval": begins & ends}[moment].any())
 
 
 def _are_points(source: TemporalGraph, target: TemporalGraph) -> bool:

@@ -1,4 +1,4 @@
-"""Relation alignment: which directed relations of the two graphs say the same, read off aligned entities."""
+"""Relation alignment: which directed relations of two graphs mean the same, by their use on aligned entities."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ _LEAST_COSINE = 0.2
 class RelationAlignment:
     """Similarity of directed relations, and the classes it implies."""
 
-    # (n_source_directed, n_target_directed) csr: Smoothed cosine of co-occurrence on aligned entity pairs. Column or
-    # row n_relations + r is r read backwards.
+    # (n_source_directed, n_target_directed): smoothed cosine of co-occurrence on aligned entity pairs; row or column
+    # n_relations + r is r read backwards
     similarity: sp.csr_matrix
-    # (n_directed,): Relations of one class are taken to say the same. A class holds relations linked through best
-    # partners.
+    # (n_directed,): relations of one class, linked through best partners, are taken to mean the same
     source_class: Ids
     target_class: Ids
-    support: sp.csr_matrix  # csr of the pattern of `similarity`: how many aligned entity pairs both relations connect
+    support: sp.csr_matrix  # of the pattern of `similarity`: how many aligned entity pairs both relations connect
 
     def links(self) -> tuple[Ids, Ids, Floats, Ids]:
         """The links behind the classes: source and target relation (directed), score, support.
@@ -56,7 +55,7 @@ def align_relations(
     engine:
         Where blocks of pairs are counted.
     """
-    engine = InProcess() if engine is None else engine
+    engine = engine or InProcess()
     n_source, n_target = source.n_directed, target.n_directed
     with engine.placed(*_edges(source, pairs[:, 0]), *_edges(target, pairs[:, 1])) as edges:
         spans = engine.spans(len(pairs))

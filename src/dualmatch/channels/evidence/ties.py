@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.hashing import mixed, text_hashes
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.ordering import without_repeats
 
 MOST_FACTS: Final = 4
 """Facts of a tie that are compared; which, is decided by a hash of their dates, so both graphs keep the same ones."""
@@ -30,19 +31,16 @@ class Ties:
 
     n_entities: int
     n_directed: int
-    # (n_ties,): sorted by entity, then neighbour
-    entity: Ids
-    neighbour: Ids
+    entity: Ids  # (n_ties,): sorted by entity, then neighbour
+    neighbour: Ids  # (n_ties,)
     mirror: Ids  # (n_ties,): the same tie seen from the neighbour
     first_tie: Ids  # (n_entities + 1,): where the ties of each entity begin
     first_fact: Ids  # (n_ties + 1,): where the facts of each tie begin
-    # (n_facts,): Of each listed fact. A relation read backwards, from tail to head, is n_relations + r.
-    tie: Ids
-    relation: Ids
+    tie: Ids  # (n_facts,): of each listed fact, as the following
+    relation: Ids  # read backwards, from tail to head, it is n_relations + r
     begin: Ids
     end: Ids
-    # (n_facts,): row of each listed fact in the graph; plus the graph's number of facts where the entity is its tail
-    side: Ids
+    side: Ids  # row of the fact in the graph; plus the graph's number of facts where the entity is its tail
 
     @classmethod
     def of(cls, graph: TemporalGraph, most_facts: int = MOST_FACTS) -> Self:
@@ -53,10 +51,9 @@ class Ties:
         >>> ties.entity.tolist(), ties.neighbour.tolist(), np.diff(ties.first_fact).tolist()
         ([0, 1], [1, 0], [2, 2])
         """
-        columns = [
-            column.astype(np.int64) for column in (graph.head, graph.tail, graph.relation, graph.begin, graph.end)
-        ]
-        fact = _first_of_equals(columns)
+        given = graph.head, graph.tail, graph.relation, graph.begin, graph.end
+        columns = [column.astype(np.int64) for column in given]
+        fact = without_repeats(np.lexsort(columns[::-1]), *columns)
         fact = fact[columns[0][fact] != columns[1][fact]]
         head, tail, relation, begin, end = (column[fact] for column in columns)
         side = np.concatenate([fact, fact + graph.n_facts])
@@ -70,8 +67,7 @@ class Ties:
         new = np.ones(len(order), dtype=bool)
         new[1:] = (np.diff(entity) != 0) | (np.diff(neighbour) != 0)
         tie = np.cumsum(new) - 1
-        start = np.flatnonzero(new)
-        kept = np.arange(len(order)) - start[tie] < most_facts if len(order) else np.zeros(0, dtype=bool)
+        kept = np.arange(len(order)) - np.flatnonzero(new)[tie] < most_facts
         entity, neighbour, tie, order = entity[new], neighbour[new], tie[kept], order[kept]
         key = entity * graph.n_entities + neighbour
         return cls(
@@ -153,14 +149,6 @@ def _by_words(graph: TemporalGraph, fact: Ids, most_facts: int) -> NDArray[np.ui
     words = mixed(text_hashes(graph.relations).view(np.int64))[graph.relation[fact]]
     words ^= text_hashes(graph.entities)[graph.head[fact]]
     return np.tile(words, 2)
-
-
-def _first_of_equals(columns: list[Ids]) -> Ids:
-    """Rows of a table that repeat no row above them, in the order of their values."""
-    order = np.lexsort(columns[::-1])
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
-    return order[new]
 
 
 def find_pairs(row: Ids, column: Ids, n_columns: int, wanted_row: Ids, wanted_column: Ids) -> Ids:

@@ -1,4 +1,4 @@
-"""Relational-Encoder: the triple-aspect GNN of the paper and its training; the only place that imports torch.
+"""Relational-Encoder: the triple-aspect GNN of the paper and its training.
 
 torch is imported when a training starts, never before: everything else of dualmatch works without it.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.config import Config, Reflection
+from dualmatch.config import Config
 from dualmatch.decode.similarity import FactorSimilarity
 from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.graph.arrays import Dense, Pairs
@@ -25,7 +25,7 @@ ALIKE_VOCABULARIES: Final = 0.5
 
 
 def check_training(config: Config) -> None:
-    """Say at once what would stop a training later: torch is missing, or the device is not there."""
+    """Report at once what would stop a training later: torch or the device is missing."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -36,7 +36,7 @@ def check_training(config: Config) -> None:
         torch.empty(0, device=config.device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(
-            f"option device: {config.device!r} is not to be had here ({str(error).splitlines()[0]}); use cpu"
+            f"option device: {config.device!r} is not available here ({str(error).splitlines()[0]}); use cpu"
         ) from None
 
 
@@ -58,22 +58,23 @@ def relational_similarity(
         Whether the seeds were found rather than given; it decides the number of epochs.
     progress:
         Called with (steps done, steps in all, the loss in words).
-
     """
     check_training(config)
     from dualmatch.channels.relational.train import relational_embeddings
 
-    h_source, h_target = relational_embeddings(
-        source,
-        target,
-        seeds,
-        _training(source, target, config),
-        pseudo=pseudo,
-        seed=config.seed,
-        progress=progress,
-        checkpoint=checkpoint,
+    training = _training(source, target, config)
+    return FactorSimilarity(
+        *relational_embeddings(
+            source,
+            target,
+            seeds,
+            training,
+            pseudo=pseudo,
+            seed=config.seed,
+            progress=progress,
+            checkpoint=checkpoint,
+        )
     )
-    return FactorSimilarity(h_source, h_target)
 
 
 def carried_over_similarity(
@@ -84,23 +85,12 @@ def carried_over_similarity(
     config: Config,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> FactorSimilarity:
-    """S^r of graphs that have grown since the encoder was trained: what is new starts from random vectors.
-
-    Parameters
-    ----------
-    before, whole:
-        Both graphs then and now; they list the same relations.
-    rows:
-        For each entity of the graphs then, its row now.
-    seeds:
-        Pairs of rows then.
-    """
+    """S^r of graphs that have grown since the encoder was trained; parameters as in `train.carried_over_embeddings`."""
     check_training(config)
     from dualmatch.channels.relational.train import carried_over_embeddings
 
     training = _training(*before, config)
-    h_source, h_target = carried_over_embeddings(before, whole, rows, seeds, training, config.seed, progress)
-    return FactorSimilarity(h_source, h_target)
+    return FactorSimilarity(*carried_over_embeddings(before, whole, rows, seeds, training, config.seed, progress))
 
 
 def _training(source: TemporalGraph, target: TemporalGraph, config: Config) -> TrainingConfig:
@@ -108,7 +98,12 @@ def _training(source: TemporalGraph, target: TemporalGraph, config: Config) -> T
     from dualmatch.channels.relational.loss import LossShape
     from dualmatch.channels.relational.train import TrainingConfig
 
-    reflection = _reflection(source, target, config)
+    reflection = config.reflection
+    if reflection == "auto":
+        # Reflecting by a relation's vector means the same on both sides only where relations correspond one to one.
+        # Vocabularies of different size cannot; then reflection only blurs what neighbours say (docs/relational.md).
+        fewer, more = sorted((source.n_relations, target.n_relations))
+        reflection = "all" if fewer >= ALIKE_VOCABULARIES * more else "none"
     return TrainingConfig(
         epochs=config.epochs,
         batch=config.batch,
@@ -125,26 +120,14 @@ def _training(source: TemporalGraph, target: TemporalGraph, config: Config) -> T
     )
 
 
-def _reflection(source: TemporalGraph, target: TemporalGraph, config: Config) -> Reflection:
-    """Reflecting by a relation's vector means the same on both sides only where relations correspond one to one.
-
-    Vocabularies of different size cannot; then reflection only blurs what neighbours say (docs/relational.md).
-    """
-    if config.reflection != "auto":
-        return config.reflection
-    sizes = sorted((source.n_relations, target.n_relations))
-    return "all" if sizes[0] >= ALIKE_VOCABULARIES * sizes[1] else "none"
-
-
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All that training needs to go on as if it had never stopped."""
+    """The state of a training between two epochs: all it needs to resume as if it had never stopped."""
 
     epoch: int  # epochs done
     arrays: dict[str, Dense]  # parameters and optimiser state by name
     rng: dict[str, Any]  # state of the numpy bit generator
-    # hash of what the training is about (graphs, seeds, config): another training must not go on from here
-    fingerprint: str
+    fingerprint: str  # hash of graphs, seeds and config: another training must not resume from here
 
 
 class CheckpointStore(Protocol):

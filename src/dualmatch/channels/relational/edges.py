@@ -40,8 +40,7 @@ class EdgeSets:
     """Which set of symbols (relations, or times) lies on each edge."""
 
     of_edge: Ids  # (n_edges,): the set of the edge (i, j)
-    # (n_sets, n_symbols) csr: rows are means over the symbols of a set; the row of the empty set is empty
-    members: sp.csr_array
+    members: sp.csr_array  # (n_sets, n_symbols): means over the symbols of a set; the row of the empty set is empty
 
     @property
     def n_sets(self) -> int:
@@ -57,11 +56,9 @@ class Structure:
     edges: Edges
     relation_sets: EdgeSets
     time_sets: EdgeSets
-    # (n, n) csr, near_relations: (n, 2 * n_relations) csr, near_times: (n, n_times) csr: row means: over i and its
-    # neighbours, over the relations at i (in and out apart), over the times at i
-    near_entities: sp.csr_array
-    near_relations: sp.csr_array
-    near_times: sp.csr_array
+    near_entities: sp.csr_array  # (n, n): row means over i and its neighbours
+    near_relations: sp.csr_array  # (n, 2 * n_relations): over the relations at i, in and out apart
+    near_times: sp.csr_array  # (n, n_times): over the times at i
 
     @property
     def n_entities(self) -> int:
@@ -74,7 +71,7 @@ class Structure:
 
 @dataclass(frozen=True, eq=False)
 class _Facts:
-    """Facts of both graphs in one numbering: entities and relations of the target go on after the source's."""
+    """Facts of both graphs in one numbering: entities and relations of the target follow the source's."""
 
     head: Ids
     relation: Ids
@@ -84,14 +81,17 @@ class _Facts:
     n_relations: int
     n_times: int
 
+    def dated(self, forth: Ids, back: Ids) -> tuple[Ids, Ids]:
+        """Two columns of the facts, one below the other, beside begin and then end where they are known."""
+        known = [(column[time >= 0], time[time >= 0]) for time in self.times for column in (forth, back)]
+        return np.concatenate([column for column, _ in known]), np.concatenate([time for _, time in known])
+
 
 def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
     """Group the edges of both graphs by relation set and by time set.
 
     Relations are never shared between the graphs; times are, because a date means the same on both sides.
 
-    Examples
-    --------
     >>> graph = TemporalGraph.from_facts([("Ada", "lived in", "London", "1835", "1852")])
     >>> build_structure(graph, graph).edges.n_edges
     4
@@ -104,22 +104,14 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
         edges.n_edges,
         2 * facts.n_relations,
     )
-    known = [(edge[time >= 0], time[time >= 0]) for time in facts.times for edge in (edge_of_fact, edge_of_inverse)]
-    time_sets = _group(
-        np.concatenate([edge for edge, _ in known]),
-        np.concatenate([time for _, time in known]),
-        edges.n_edges,
-        facts.n_times,
-    )
     everyone = np.arange(facts.n_entities)
     rows = np.repeat(everyone, np.diff(edges.indptr))
-    ends = [(end[time >= 0], time[time >= 0]) for time in facts.times for end in (facts.head, facts.tail)]
     return Structure(
         n_source=source.n_entities,
         n_target=target.n_entities,
         edges=edges,
         relation_sets=relation_sets,
-        time_sets=time_sets,
+        time_sets=_group(*facts.dated(edge_of_fact, edge_of_inverse), edges.n_edges, facts.n_times),
         near_entities=_row_means(
             np.concatenate([rows, everyone]),
             np.concatenate([edges.neighbour, everyone]),
@@ -130,11 +122,7 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
             np.concatenate([facts.relation, facts.relation + facts.n_relations]),
             (facts.n_entities, 2 * facts.n_relations),
         ),
-        near_times=_row_means(
-            np.concatenate([end for end, _ in ends]),
-            np.concatenate([time for _, time in ends]),
-            (facts.n_entities, facts.n_times),
-        ),
+        near_times=_row_means(*facts.dated(facts.head, facts.tail), (facts.n_entities, facts.n_times)),
     )
 
 
@@ -148,18 +136,18 @@ def known_times(source: TemporalGraph, target: TemporalGraph) -> Ids:
 
 def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
     def both(column: str, shift: int = 0) -> Ids:
-        return np.concatenate(
-            [getattr(source, column).astype(np.int64), getattr(target, column).astype(np.int64) + shift]
-        )
+        first, second = (getattr(graph, column).astype(np.int64) for graph in (source, target))
+        return np.concatenate([first, second + shift])
 
-    begin, end = both("begin"), both("end")
     codes = known_times(source, target)
-    times = tuple(np.where(column == UNKNOWN, -1, np.searchsorted(codes, column)) for column in (begin, end))
+    begin, end = (
+        np.where(column == UNKNOWN, -1, np.searchsorted(codes, column)) for column in (both("begin"), both("end"))
+    )
     return _Facts(
         head=both("head", source.n_entities),
         relation=both("relation", source.n_relations),
         tail=both("tail", source.n_entities),
-        times=(times[0], times[1]),
+        times=(begin, end),
         n_entities=source.n_entities + target.n_entities,
         n_relations=source.n_relations + target.n_relations,
         n_times=len(codes),
@@ -181,7 +169,7 @@ def _edges(facts: _Facts) -> tuple[Edges, Ids, Ids]:
 def _group(edge: Ids, symbol: Ids, n_edges: int, n_symbols: int) -> EdgeSets:
     """Give edges with the same set of symbols the same number; edges without any share the empty set.
 
-    A set is told by the sum of its members' hashes: two different sets among n edges meet with probability n² / 2^65.
+    Sets are compared by sums of their members' hashes: different ones among n edges meet with probability n² / 2^65.
     """
     pairs = np.unique(edge * n_symbols + symbol) if len(edge) else np.empty(0, np.int64)
     edge, symbol = np.divmod(pairs, max(n_symbols, 1))

@@ -90,18 +90,14 @@ class Encoder(nn.Module):
     def forward(self) -> Tensor:
         """h: (n, 2 (L + 1) d), source rows first."""
         r = functional.normalize(multiply(self.relation_members, self.relations), dim=1)  # r_ij, by relation set
-        entity = self.entity_aspect(
-            self.relation_graph, multiply(self.near_entities, self.entities), r, self.shape.reflect_relations
-        )
-        other = self.relation_aspect(
-            self.relation_graph, multiply(self.near_relations, self.relations), r, self.shape.reflect_relations
-        )
+        near, reflecting = multiply(self.near_entities, self.entities), self.shape.reflect_relations
+        entity = self.entity_aspect(self.relation_graph, near, r, reflecting)
+        near = multiply(self.near_relations, self.relations)
+        other = self.relation_aspect(self.relation_graph, near, r, reflecting)
         if self.use_times:
             t = functional.normalize(multiply(self.time_members, self.times), dim=1)  # t_ij, by time set
-            time = self.entity_aspect(
-                self.time_graph, multiply(self.near_times, self.times), t, self.shape.reflect_times
-            )
-            other = (other + time) / 2
+            near = multiply(self.near_times, self.times)
+            other = (other + self.entity_aspect(self.time_graph, near, t, self.shape.reflect_times)) / 2
         return torch.cat([entity, other], dim=1)
 
 
@@ -144,6 +140,12 @@ _TINY = 1e-12
 
 
 class _MatchProxies(torch.autograd.Function):
+    """Written by hand because it is the largest dense part of an aspect.
+
+    In blocks that stay in the cache, each pass over memory is made once, and nothing but the gate and the proxy weights
+    is kept for the way back.
+    """
+
     @staticmethod
     def forward(ctx: Any, o: Tensor, q: Tensor, w: Tensor, b: Tensor) -> Tensor:
         out, gate = torch.empty_like(o), torch.empty_like(o)
@@ -191,10 +193,8 @@ class _MatchProxies(torch.autograd.Function):
 
 
 def match_proxies(o: Tensor, q: Tensor, w: Tensor, b: Tensor) -> Tensor:
-    """p = o − Σ_k softmax_k(cos(o, q_k)) q_k; g = σ(p W + b); g ⊙ o + (1 − g) ⊙ p.
+    """Proxy matching and the gate: p = o − Σ_k softmax_k(cos(o, q_k)) q_k; g = σ(p W + b); g ⊙ o + (1 − g) ⊙ p.
 
-    Parameters
-    ----------
     o: (n, width), q: (n_proxies, width), w: (width, width), b: (1, width)
     """
     out: Tensor = _MatchProxies.apply(o, q, w, b)  # type: ignore[no-untyped-call]

@@ -14,9 +14,7 @@ from dualmatch.channels.relational.sparse import Pattern
 # What is left is a few entries a row, so the way back costs next to nothing and never meets a denormal number.
 _NEGLIGIBLE = 25.0
 _DENSE = 0.03  # above this share of entries kept, a dense product is the faster one
-_ROWS = (
-    256  # anchors at a time: their scores are looked at while warm, and one product is still large enough to be fast
-)
+_ROWS = 256  # anchors at a time: their scores stay in the cache, and one product is still large enough to be fast
 
 
 @dataclass(frozen=True)
@@ -91,12 +89,9 @@ class _PairLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, everyone: Tensor, pairs: Tensor, n_source: int, shape: LossShape) -> Tensor:
         source, target = pairs[:, 0], pairs[:, 1]
-        n = len(everyone)
-        to_target, to_source = (
-            (slice(0, n), slice(0, n)) if shape.both_graphs else (slice(n_source, n), slice(0, n_source))
-        )
-        forth, side_forth = _one_side(everyone, source, target, to_target, shape)
-        back, side_back = _one_side(everyone, target, source, to_source, shape)
+        n, both = len(everyone), shape.both_graphs
+        forth, side_forth = _one_side(everyone, source, target, slice(0 if both else n_source, n), shape)
+        back, side_back = _one_side(everyone, target, source, slice(0, n if both else n_source), shape)
         ctx.sides = side_forth, side_back
         ctx.save_for_backward(everyone)
         return forth + back
@@ -131,12 +126,7 @@ def _starts(index: Tensor, size: int) -> Tensor:
 def pair_loss(everyone: Tensor, pairs: Tensor, n_source: int, shape: LossShape) -> Tensor:
     """LSE(λ z(s, t)) + LSE(λ z(t, s)), mean over a batch of seed pairs.
 
-    Parameters
-    ----------
-    everyone: (n_entities, d)
-        Features of the source entities, then of the target entities.
-    pairs: (b, 2)
-        Rows of `everyone`.
+    everyone: (n_entities, d) features of the source entities, then of the target entities; pairs: (b, 2) rows of it.
     """
     loss: Tensor = _PairLoss.apply(everyone, pairs, n_source, shape)  # type: ignore[no-untyped-call]
     return loss

@@ -22,8 +22,10 @@ from dualmatch.graph.model import TemporalGraph
 
 logger = logging.getLogger(__name__)
 
+GraphPair = tuple[TemporalGraph, TemporalGraph]
 Progress = Callable[[int, int, str], None]
 Pairs = NDArray[np.integer]
+RowsOfBoth = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 _FEW = 0.05  # seeds an entity below which seeds count as few
 _LEAST_STEPS = 20
@@ -45,8 +47,7 @@ class TrainingConfig:
 def default_epochs(n_seeds: int, n_entities: int, pseudo: bool, batch: int) -> int:
     """3 with pseudo-seeds (many, and some wrong), 10 with seeds for about a tenth of the entities, 20 with few.
 
-    Whatever the rule says, 20 steps are taken at least: as many as the published settings amount to, which small
-    graphs would not reach.
+    At least 20 steps are taken, as many as the published settings amount to, which small graphs would not reach.
 
     >>> default_epochs(9_782, 19_493, pseudo=True, batch=512), default_epochs(40, 400, pseudo=False, batch=512)
     (3, 20)
@@ -54,6 +55,12 @@ def default_epochs(n_seeds: int, n_entities: int, pseudo: bool, batch: int) -> i
     by_rule = 3 if pseudo else (10 if n_seeds >= _FEW * n_entities else 20)
     steps_an_epoch = -(-n_seeds // batch)
     return max(by_rule, -(-_LEAST_STEPS // steps_an_epoch))
+
+
+def _epochs(config: TrainingConfig, seeds: Pairs, graphs: GraphPair, pseudo: bool) -> int:
+    if config.epochs is not None:
+        return config.epochs
+    return default_epochs(len(seeds), min(graph.n_entities for graph in graphs), pseudo, config.batch)
 
 
 def relational_embeddings(
@@ -80,7 +87,7 @@ def relational_embeddings(
     progress:
         Called with (steps done, steps in all, the loss in words) after every step.
     checkpoint:
-        Written after every epoch; what it holds already, training goes on from.
+        Written after every epoch; training resumes from what it holds.
 
     Returns
     -------
@@ -95,16 +102,12 @@ def relational_embeddings(
     """
     config = config or TrainingConfig()
     if not len(seeds):
-        raise InputError(
-            "the relational encoder cannot be trained without a seed pair; give seeds, or graphs with times"
-        )
+        raise InputError("the relational encoder cannot train without a seed pair; give seeds, or graphs with times")
     trainer = Trainer(build_structure(source, target), seeds, config, seed)
     saved = None if checkpoint is None else checkpoint.read()
     if saved is not None:
         trainer.restore(saved)
-    epochs = config.epochs
-    if epochs is None:
-        epochs = default_epochs(len(seeds), min(source.n_entities, target.n_entities), pseudo, config.batch)
+    epochs = _epochs(config, seeds, (source, target), pseudo)
     if trainer.epoch > epochs:
         raise InputError(
             f"the checkpoint has {trainer.epoch} epochs behind it, {epochs} were asked for; delete it to start anew"
@@ -120,16 +123,12 @@ class Trainer:
     """An encoder with its optimiser, one epoch at a time."""
 
     def __init__(self, structure: Structure, seeds: Pairs, config: TrainingConfig, seed: int) -> None:
-        self.structure = structure
-        self.config = config
-        self.seed = seed
+        self.structure, self.config, self.seed = structure, config, seed
         self.device = torch.device(config.device)
         self.rng = np.random.default_rng(seed)
         generator = torch.Generator().manual_seed(int(self.rng.integers(2**62)))
         self.encoder = Encoder(structure, config.encoder, generator, self.device)
-        self.trained = {
-            name: parameter for name, parameter in self.encoder.named_parameters() if parameter.requires_grad
-        }
+        self.trained = {name: each for name, each in self.encoder.named_parameters() if each.requires_grad}
         self.optimiser = torch.optim.RMSprop(list(self.trained.values()), lr=config.learning_rate)
         self.seeds = np.asarray(seeds, dtype=np.int64) + np.array([0, structure.n_source])
         self.epoch = 0
@@ -162,7 +161,7 @@ class Trainer:
         return everyone[: self.structure.n_source], everyone[self.structure.n_source :]
 
     def state(self) -> Checkpoint:
-        """What `restore` needs to go on to the same bytes."""
+        """What `restore` needs to resume with the same bytes."""
         arrays = {name: parameter.detach().cpu().numpy() for name, parameter in self.trained.items()}
         for name, parameter in self.trained.items():
             if parameter in self.optimiser.state:  # a parameter that never had a gradient has none
@@ -170,7 +169,7 @@ class Trainer:
         return Checkpoint(self.epoch, arrays, dict(self.rng.bit_generator.state), self._fingerprint())
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint of the same graphs, seeds and config."""
+        """Resume from a checkpoint of the same graphs, seeds and config."""
         if checkpoint.fingerprint != self._fingerprint():
             raise InputError(
                 "the checkpoint is of another training (other graphs, seeds, options, --seed); delete it to start anew"
@@ -186,7 +185,7 @@ class Trainer:
         self.epoch = checkpoint.epoch
 
     def _fingerprint(self) -> str:
-        """Epochs and device are left out: training longer, or elsewhere, may go on from here."""
+        """Epochs and device are left out: training longer, or elsewhere, may resume from here."""
         config = {name: value for name, value in asdict(self.config).items() if name not in ("epochs", "device")}
         digest = hashlib.sha256(repr((self.seed, self.structure.n_source, sorted(config.items()))).encode())
         structure = self.structure
@@ -201,37 +200,28 @@ class Trainer:
 
 
 def flush_denormals() -> None:
-    """Let numbers too small for float32 be zero, in this whole process: they slow products tenfold and mean nothing."""
+    """Flush numbers too small for float32 to zero in this process: they slow products tenfold and mean nothing."""
     torch.set_flush_denormal(True)
-
-
-GraphPair = tuple[TemporalGraph, TemporalGraph]
 
 
 def carried_over_embeddings(
     before: GraphPair,
     whole: GraphPair,
-    rows: tuple[NDArray[np.integer], NDArray[np.integer]],
+    rows: RowsOfBoth,
     seeds: Pairs,
     config: TrainingConfig,
     seed: int,
     progress: Progress | None = None,
 ) -> tuple[Dense, Dense]:
-    """Train on the graphs `before`, then encode `whole`; entities, relations and times not seen keep random vectors.
+    """Train on the graphs `before`, then encode `whole`, which lists the same relations.
 
-    Parameters
-    ----------
-    rows:
-        For each entity of the graphs before, its row in the whole ones.
-    seeds: (n, 2)
-        Pairs of rows of the graphs before.
+    Entities and times that were not seen keep random vectors. `rows` holds the row in `whole` of each entity `before`;
+    `seeds` are pairs of rows `before`.
     """
     if any(then.relations != now.relations for then, now in zip(before, whole, strict=True)):
         raise ValueError("the graphs before and after must list the same relations")
     trainer = Trainer(build_structure(*before), seeds, config, seed)
-    epochs = config.epochs
-    if epochs is None:
-        epochs = default_epochs(len(seeds), min(graph.n_entities for graph in before), False, config.batch)
+    epochs = _epochs(config, seeds, before, False)
     while trainer.epoch < epochs:
         trainer.run_epoch(epochs, progress)
     later = Trainer(build_structure(*whole), np.zeros((0, 2), np.int64), config, seed)
@@ -239,14 +229,8 @@ def carried_over_embeddings(
     return later.features()
 
 
-def _carry_over(
-    trained: Trainer,
-    later: Trainer,
-    before: GraphPair,
-    whole: GraphPair,
-    rows: tuple[NDArray[np.integer], NDArray[np.integer]],
-) -> None:
-    """Copy what was learnt to where it belongs now."""
+def _carry_over(trained: Trainer, later: Trainer, before: GraphPair, whole: GraphPair, rows: RowsOfBoth) -> None:
+    """Copy what was learnt to its new rows."""
     old, new = trained.encoder, later.encoder
     place = np.concatenate([rows[0], rows[1].astype(np.int64) + whole[0].n_entities])
     with torch.no_grad():
