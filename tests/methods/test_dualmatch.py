@@ -106,7 +106,7 @@ def test_entities_in_no_fact_get_no_link() -> None:
 
 def test_a_device_that_is_not_there_is_told_before_any_work() -> None:
     graph = simulate(World(entities=60, seed=1)).source
-    with pytest.raises(InputError, match="option device: 'gpu' is not to be had here"):
+    with pytest.raises(InputError, match="option device: 'gpu' is not available here"):
         align(graph, graph, method="dualmatch", device="gpu")
 
 
