@@ -148,7 +148,7 @@ def test_align_refuses_before_any_work(small_world: Path, tmp_path: Path, capsys
             "--max-fdr is not read by method temporal, only by evidence",
         ),
         ([nowhere, "-o", out, "--hops", "1"], "--hops is not read by method evidence, only by temporal and dualmatch;"),
-        ([nowhere, "-o", out, "--checkpoint", out], "--checkpoint is for methods that train, and evidence does not"),
+        ([nowhere, "-o", out, "--checkpoint", out], "--checkpoint keeps the state of training, and method evidence"),
         ([nowhere, "-o", out, "--threads", "2", *time_only], "--threads is for method evidence"),
         ([nowhere, "-o", out, "--max-fdr", "1.5", "--min-confidence", "-1"], "option min_confidence: "),
     ):

@@ -9,7 +9,7 @@ import rich_click as click
 
 from dualmatch.cli import console
 from dualmatch.cli.method_options import config_of, method_options
-from dualmatch.cli.shared_options import PATH, folder_argument, force_option, json_option, talk_options
+from dualmatch.cli.shared_options import folder_argument, force_option, json_option, path_option, talk_options
 
 if TYPE_CHECKING:
     from dualmatch.research.benchmark import Setting
@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME=FILE", help="Also rank the pairs of FILE apart; repeat at will."
 )
-@click.option(
+@path_option(
     "--labels",
+    "Labels of the source's entities, and, given again, of the target's; names are not compared without them.",
     multiple=True,
-    type=PATH,
     metavar="FILE",
-    help="Labels of the source's entities, and, given again, of the target's; names are not compared without them.",
 )
 @method_options()
 @json_option

@@ -24,7 +24,7 @@ def demo_command(output: Path, quiet: bool) -> None:
       dualmatch demo
       dualmatch demo -o look-here
     """
-    from dualmatch.research.demo import run_demo
+    from dualmatch.research.benchmark import run_demo
 
     with console.progress_shown(quiet) as progress:
         result = run_demo(output, progress)

@@ -11,7 +11,7 @@ import rich_click as click
 
 from dualmatch.cli import console
 from dualmatch.cli.method_options import METHODS
-from dualmatch.cli.shared_options import PATH, out_option, talk_options
+from dualmatch.cli.shared_options import out_option, path_option, talk_options
 from dualmatch.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,10 +76,9 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     "--quick", is_flag=True, help="Small vectors and few epochs, to see that all is well; no figures to quote."
 )
 @click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures; they need matplotlib.")
-@click.option(
+@path_option(
     "--page",
-    type=PATH,
-    help="Where NAME = results writes its page, figures beside it.  [default: RESULTS.md in the output folder]",
+    "Where NAME = results writes its page, figures beside it.  [default: RESULTS.md in the output folder]",
 )
 @talk_options
 def experiment_command(
@@ -102,8 +101,8 @@ def experiment_command(
            results puts all that were run into one page.
 
     Writes NAME.md, a CSV for each table, and a PNG and an SVG for each figure. Every finished cell (a dataset, a
-    method, a setting, a seed) is kept in cells/ of the output folder: an interrupted experiment is
-    resumed where it stopped, and experiments share their trainings.
+    method, a setting, a seed) is kept in cells/ of the output folder: an interrupted experiment is resumed where it
+    stopped, and experiments share their trainings.
 
     \b
     Examples:
@@ -130,8 +129,7 @@ def experiment_command(
     from dualmatch.research.experiments.results import check_folder, how_made
     from dualmatch.research.experiments.workbench import QUICK, Study
 
-    experiment = catalogue.EXPERIMENTS[name]
-    if figures and experiment.draws:
+    if figures and name in catalogue.DRAW_FIGURES:
         check_matplotlib()
     subjects = _subjects(folders) if name != "example" else ()
     check_folder(output)
@@ -146,7 +144,7 @@ def experiment_command(
             QUICK if quick else {},
             progress,
         )
-        report = experiment.run(study)
+        report = catalogue.EXPERIMENTS[name](study)
     report = report if figures else replace(report, figures=())
     folders_used = [subject.path for subject in subjects]
     made = how_made(name, folders_used, _arguments(seeds, methods, quick), study.cells)

@@ -9,7 +9,14 @@ import rich_click as click
 
 from dualmatch.cli import console
 from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
-from dualmatch.cli.shared_options import PATH, force_option, json_option, naming_options, out_option, talk_options
+from dualmatch.cli.shared_options import (
+    force_option,
+    json_option,
+    naming_options,
+    out_option,
+    path_option,
+    talk_options,
+)
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.files.compressed import check_there
 
@@ -17,13 +24,7 @@ from dualmatch.files.compressed import check_there
 @click.command("merge")
 @graphs_argument
 @out_option("Where to write the facts: .tsv, .csv or .parquet; - is standard output (TSV).")
-@click.option(
-    "--links",
-    "links_path",
-    type=PATH,
-    required=True,
-    help="The file that align wrote, in any format.",
-)
+@path_option("--links", "The file that align wrote, in any format.", "links_path", required=True)
 @click.option(
     "--keep",
     type=click.Choice(["source", "target"]),
@@ -38,7 +39,7 @@ from dualmatch.files.compressed import check_there
     show_default=True,
     help="Leave links below this confidence out.",
 )
-@click.option("--entities", type=PATH, help="Also write each id with the names behind it here.")
+@path_option("--entities", "Also write each id with the names behind it here.")
 @naming_options
 @side_options
 @reading_options

@@ -1,4 +1,4 @@
-"""Blocks on a Dask cluster: a local one of several processes, or any that is there already.
+"""Blocks on a Dask cluster: a local one of several processes, or any that is running.
 
 A killed worker costs time, not the run: its blocks are computed again by the others. Operands go through files where
 all workers see the folder (`dualmatch.engine.exchange`), and over the network where they do not.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NOT_INSTALLED: Final = "engine dask needs the extra [dask]: pip install 'dualmatch[dask]'"
+_RESUME: Final = "a run with --run can be resumed with --resume"
 _LOOPBACK: Final = "127.0.0.1"
 # An array up to this size goes along with the block: a file would cost more.
 _SMALL_BYTES: Final = 2**16
@@ -60,11 +60,9 @@ class Cluster:
     Parameters
     ----------
     scheduler:
-        Address of a cluster that is there already (``tcp://…``, ``tls://…``); a local one is started where None.
-    workers:
-        Processes of the local cluster; the machine's cores by default.
-    block_rows:
-        Rows a block. No result depends on it.
+        Address of a running cluster (``tcp://…``, ``tls://…``); a local one is started where None.
+    workers, block_rows:
+        Processes of the local cluster, by default one a core; rows of a block, on which no result depends.
     exchange:
         A folder that all workers see, such as one on shared storage. By default a temporary one, which the workers of
         another machine will not see: they get their operands over the network.
@@ -109,9 +107,6 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """Leave the cluster; a local one ends."""
         self._stack.close()
 
@@ -159,18 +154,16 @@ class Cluster:
 
     @contextmanager
     def _end_in_words(self) -> Iterator[None]:
-        """Say what ended the run where it was the cluster, and no block."""
+        """Explain what ended the run where it was the cluster, and no block."""
         try:
             yield
         except Exception as error:
             if self.client.status != "running":
-                raise InputError(
-                    f"the cluster has gone away ({error}); start it again (a run with --run goes on with --resume)"
-                ) from error
+                raise InputError(f"the cluster has gone away ({error}); start it again ({_RESUME})") from error
             if type(error).__name__ == "KilledWorker":
                 raise InputError(
                     "every worker that took up one of the blocks died of it, as when memory runs out; give workers "
-                    "more memory, or start fewer of them on a machine (a run with --run goes on with --resume)"
+                    f"more memory, or start fewer of them on a machine ({_RESUME})"
                 ) from error
             raise
 
@@ -244,16 +237,15 @@ def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:
 
     Another machine may have a file of its own under the same path, or one that its user may not read.
     """
-    return [_state_of(path) for path in paths]
-
-
-def _state_of(path: Path) -> tuple[int, int] | None:
-    try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns
+    states: list[tuple[int, int] | None] = []
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                status = os.fstat(file.fileno())
+            states.append((status.st_size, status.st_mtime_ns))
+        except OSError:
+            states.append(None)
+    return states
 
 
 def _lost(error: Exception) -> bool:
@@ -269,8 +261,8 @@ def _connected(scheduler: str | None, workers: int, connect_seconds: float, stac
         from distributed import Client, LocalCluster
         from distributed.security import Security
     except ModuleNotFoundError:
-        raise InputError(_NOT_INSTALLED) from None
-    logging.getLogger("distributed").setLevel(logging.ERROR)  # it tells of every connection
+        raise InputError("engine dask needs the extra [dask]: pip install 'dualmatch[dask]'") from None
+    logging.getLogger("distributed").setLevel(logging.ERROR)  # it reports every connection
     if scheduler is None:
         security = Security.temporary()
         stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))

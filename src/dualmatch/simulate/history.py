@@ -26,7 +26,7 @@ Counts = NDArray[np.int64]
 Weights = NDArray[np.float64]
 
 NO_DAY: Final = -1
-_MENDING_ROUNDS: Final = 30
+_EXCHANGE_ROUNDS: Final = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def _join_places(entities: Ints, counts: Counts, rng: Generator) -> Ints:
     places = np.repeat(entities, counts)
     rng.shuffle(places)
     head, tail = places[0::2], places[1::2].copy()
-    for _ in range(_MENDING_ROUNDS):
+    for _ in range(_EXCHANGE_ROUNDS):
         loops = np.flatnonzero(head == tail)
         if not len(loops):
             return np.stack([head, tail])
