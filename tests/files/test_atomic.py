@@ -30,7 +30,7 @@ def test_whatever_happens_while_writing_the_old_file_stays(old: Path, error: typ
     assert list(old.parent.iterdir()) == [old]
 
 
-def test_a_full_disk_is_told_in_words(old: Path) -> None:
+def test_a_full_disk_is_reported_in_words(old: Path) -> None:
     with pytest.raises(OutputError) as caught, replacing(old) as temporary:  # noqa: PT012
         temporary.write_text("half")
         raise OSError(28, "No space left on device")
@@ -73,7 +73,7 @@ def test_a_symbolic_link_stays_one(old: Path, tmp_path: Path) -> None:
     assert old.read_text() == "new"
 
 
-def test_a_path_through_a_file_is_told_in_words(old: Path) -> None:
+def test_a_path_through_a_file_is_reported_in_words(old: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written"), replacing(old / "below") as temporary:
         temporary.write_text("new")
 

@@ -1,4 +1,4 @@
-"""Packed files: told by their bytes, whatever they are called."""
+"""Packed files: recognised by their bytes, whatever they are called."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_packed_parquet_and_links_without_the_ending(tmp_path: Path, pack: Calla
         ("a.tsv", b"PK\x03\x04\x14\x00", "is packed with zip, which is not read; unpack it"),
     ],
 )
-def test_what_is_packed_otherwise_is_told(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+def test_what_is_packed_otherwise_is_reported(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
         read_graph(tmp_path / name)

@@ -40,7 +40,7 @@ def test_what_is_an_id(tmp_path: Path, text: str, value: int) -> None:
     assert as_ids(read_fields(path, ("id", "name"), 2, "a name"), {"id": "id"}, path)["id"].to_list() == [value]
 
 
-def test_a_folder_or_a_path_through_a_file_is_told_in_words(tmp_path: Path) -> None:
+def test_a_folder_or_a_path_through_a_file_is_reported_in_words(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "below", tmp_path / ("x" * 300)):
         with pytest.raises(InputError, match=r"cannot be read \(.+\); give a readable file$"):

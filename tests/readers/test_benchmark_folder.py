@@ -124,7 +124,7 @@ def test_relation_names_come_in_either_column(
     assert [graph.relations[row] for row in graph.relation] == used
 
 
-def test_a_relation_missing_from_a_name_first_listing_is_told_where_it_is_used(make_folder: MakeFolder) -> None:
+def test_a_relation_missing_from_a_name_first_listing_is_reported_where_it_is_used(make_folder: MakeFolder) -> None:
     with pytest.raises(InputError, match=r"triples_1:2: relation 1 is not in rel_ids_1; add it there or fix the id$"):
         read_folder(make_folder(rel_ids_1="lived in\t0\nborn in\t5\n"))
 

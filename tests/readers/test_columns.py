@@ -1,4 +1,4 @@
-"""Which column is what: guesses are told, what could be two things is said or refused, hints for times."""
+"""Which column is what: guesses are reported, what could be two things is said or refused, hints for times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dualmatch.readers.read import read, read_graph
 from dualmatch.readers.read_options import ReadOptions
 
 
-def test_another_column_that_could_be_it_is_told() -> None:
+def test_another_column_that_could_be_it_is_reported() -> None:
     shape = table_shape(["source", "subject", "predicate", "object", "target", "year", "date"], None, "a.csv")
     assert [*shape.places.items()] == [("head", 1), ("relation", 2), ("tail", 3), ("time", 6)]
     assert shape.note == (
@@ -22,7 +22,7 @@ def test_another_column_that_could_be_it_is_told() -> None:
     )
 
 
-def test_what_was_asked_for_leaves_nothing_to_tell() -> None:
+def test_what_was_asked_for_leaves_nothing_to_report() -> None:
     asked = {"head": "source", "relation": "rel", "tail": "target", "time": "year"}
     shape = table_shape(["subject", "source", "rel", "target", "object", "year", "date"], asked, "a.csv")
     assert (dict(shape.places), shape.note) == ({"head": 1, "relation": 2, "tail": 3, "time": 5}, "")

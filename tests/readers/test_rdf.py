@@ -191,7 +191,7 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
         ("a.nt.gz", gzip.compress(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 99)[:-9], "a.nt.gz: broken or"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
     with pytest.raises(InputError, match=words):
         graph_of(tmp_path, content, name)
 
@@ -239,7 +239,7 @@ def test_blank_nodes_of_two_files_are_never_one(tmp_path: Path) -> None:
     assert (graph.n_entities, graph.n_facts) == (5, 4)
 
 
-def test_a_wrong_line_of_turtle_is_told_once(tmp_path: Path) -> None:
+def test_a_wrong_line_of_turtle_is_reported_once(tmp_path: Path) -> None:
     path = tmp_path / "a.ttl"
     path.write_text("<a> <r> <b> .\n<a> $ % & <b> .\n<a> <r> <c> .\n")
     with path.open("rb") as file:

@@ -139,7 +139,7 @@ def test_columns_that_cannot_be_found(tmp_path: Path, header: str, columns: dict
         ("a.xyz", TSV, ": its name does not tell its format; say --format (csv, tsv, parquet"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
     assert refusal(write(tmp_path / name, content)).startswith(words)
 
 

@@ -140,7 +140,7 @@ def test_wrong_lines_keep_their_numbers(tmp_path: Path) -> None:
     assert facts_of(read_graph(path, on_error="skip")) == [("http://e/a", "http://e/r", "http://e/b", "?", "?")]
 
 
-def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_reported_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "a.nt"
     path.write_bytes(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 2 + b'<http://e/a> <http://e/r> "\xff" .\n')
     with pytest.raises(InputError, match=r"a\.nt:3: no ntriples: "):

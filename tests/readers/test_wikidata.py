@@ -134,7 +134,7 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, line: str, words: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, line: str, words: str) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(f"{json.dumps(ADA)},\n{line}\n".encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError) as caught:

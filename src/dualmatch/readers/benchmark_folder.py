@@ -238,14 +238,12 @@ def _time_columns(
     facts = facts.with_columns(end=pl.coalesce("end", "begin"))
     columns = []
     for name in _TIMES:
-        given = facts[name].is_not_null().to_numpy()
-        codes = facts[name].fill_null(0).to_numpy()
+        codes = facts[name]
         if times is not None:
-            rows = _rows_of(facts[name].fill_null(0), np.array([*times], dtype=np.int64))
-            missing = "is not in time_id; add it there or fix the id"
-            _refuse(given & (rows < 0), facts, name, path, "time", missing)
-            codes = np.array([*times.values()], dtype=np.int64)[np.maximum(rows, 0)]
-        columns.append(np.where(given, codes, UNKNOWN).astype(np.int32))
+            codes = codes.replace_strict([*times], [*times.values()], default=None, return_dtype=pl.Int64)
+            missing = facts[name].is_not_null() & codes.is_null()
+            _refuse(missing, facts, name, path, "time", "is not in time_id; add it there or fix the id")
+        columns.append(codes.fill_null(UNKNOWN).to_numpy().astype(np.int32))
     return columns[0], columns[1]
 
 

@@ -43,37 +43,25 @@ class TimePredicates:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a graph.
-
-    Parameters
-    ----------
-    format:
-        A name of `dualmatch.readers.read.FORMATS`; by the file's extension where None.
-    columns:
-        For tables: head, relation, tail, begin, end or time → the column's name, or its number without a header.
-    time_format:
-        See `dualmatch.readers.time_column.TimeParser`.
-    time_predicates:
-        For RDF: whose values are times of statements.
-    namespaces:
-        For RDF: names leave these beginnings of IRIs out.
-    literals:
-        Whether to keep labels and other literals.
-    labels:
-        A file of names and labels, two tab-separated columns.
-    on_error, max_errors:
-        See `dualmatch.readers.rejected_lines.Rejections`.
-    """
+    """How to read a graph."""
 
     format: str | None = None
+    """A name of `dualmatch.readers.read.FORMATS`; by the file's extension where None."""
     columns: Mapping[str, str] | None = None
+    """For tables: head, relation, tail, begin, end or time → the column's name, or its number without a header."""
     time_format: str | None = None
+    """See `dualmatch.readers.time_column.TimeParser`."""
     time_predicates: TimePredicates = field(default_factory=TimePredicates)
+    """For RDF: whose values are times of statements."""
     namespaces: tuple[str, ...] = ()
+    """For RDF: names leave these beginnings of IRIs out."""
     literals: bool = False
+    """Whether to keep labels and other literals."""
     labels: Path | None = None
+    """A file of names and labels, two tab-separated columns."""
     on_error: OnError = "stop"
     max_errors: int = DEFAULT_LIMIT
+    """See `dualmatch.readers.rejected_lines.Rejections`."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 

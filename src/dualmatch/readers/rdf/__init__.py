@@ -88,13 +88,11 @@ def _lines_with(texts: set[str], path: Path) -> dict[str, int]:
         return found
     with opened(path) as file:
         for number, line in enumerate(file, start=1):
-            if not texts or len(found) >= _LOOKED_UP:
+            if len(found) >= min(_LOOKED_UP, len(texts)):
                 break
             for quoted in _QUOTED.findall(line):
-                text = quoted.decode("utf-8", "replace")
-                if text in texts:
-                    found[text] = number
-                    texts.discard(text)
+                if (text := quoted.decode("utf-8", "replace")) in texts:
+                    found.setdefault(text, number)
     return found
 
 
