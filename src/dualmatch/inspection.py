@@ -32,17 +32,7 @@ class RelationCount:
 
 @dataclass(frozen=True)
 class GraphInspection:
-    """What was understood of a graph.
-
-    Attributes
-    ----------
-    precision:
-        Share of known begins and ends that are days, months and years; empty without a calendar.
-    degree:
-        Facts an entity is in: the median, the 90th percentile and the most.
-    suspicious:
-        What looks like a slip, in words.
-    """
+    """What was understood of a graph."""
 
     name: str
     facts: int
@@ -53,34 +43,24 @@ class GraphInspection:
     dated_share: float
     half_dated_share: float
     points_share: float
-    precision: dict[str, float]
+    precision: dict[str, float]  # share of known begins and ends that are days, months, years; empty without a calendar
     first_time: str | None
     last_time: str | None
     distinct_times: int
-    degree: dict[str, float]
+    degree: dict[str, float]  # facts an entity is in: the median, the 90th percentile and the most
     most_frequent_relations: tuple[RelationCount, ...]
-    suspicious: tuple[str, ...]
+    suspicious: tuple[str, ...]  # what looks like a slip, in words
 
 
 @dataclass(frozen=True)
 class TimeOverlap:
-    """How far the times of two graphs meet.
+    """How far the times of two graphs meet."""
 
-    Attributes
-    ----------
-    first, last:
-        The years both graphs span; None where their spans do not meet.
-    source_share, target_share:
-        Share of a graph's dated facts whose exact interval the other graph has too.
-    year_share:
-        Share of the source's known years that the target has too: what is in common once precision is set aside.
-    """
-
-    first: str | None
+    first: str | None  # the years both graphs span; None where their spans do not meet
     last: str | None
-    source_share: float
+    source_share: float  # of the source's dated facts whose exact interval the target has too
     target_share: float
-    year_share: float
+    year_share: float  # of the source's known years that the target has too: the overlap apart from precision
 
 
 def inspect_graph(graph: TemporalGraph) -> GraphInspection:

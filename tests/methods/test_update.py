@@ -7,10 +7,9 @@ import pytest
 
 from dualmatch import TemporalGraph, align
 from dualmatch.errors import InputError
-from dualmatch.explain.link_changes import changes_since
 from dualmatch.graph.growth import Grown, grown
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.update import UpdateBasis, update
+from dualmatch.methods.update import UpdateBasis, changes_since, update
 from dualmatch.simulate import SimulatedPair, World, simulate
 from parts_of_graphs import some_facts
 

@@ -1,4 +1,4 @@
-"""Update: align again after new facts have arrived, from what a finished run knows.
+"""Update: align again after new facts have arrived, from what a finished run knows; and what changed, and why.
 
 The rounds continue where they ended: pairs that the run was sure of are the evidence for the rest, what it left open
 and what is new looks for a partner, and what new facts contradict is given up. The calibration of the run is kept.
@@ -8,7 +8,7 @@ and what is new looks for a partner, and what new facts contradict is given up. 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from dualmatch.config import Config
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.engine import Engine
 from dualmatch.errors import InputError
-from dualmatch.graph.arrays import NO_PARTNER, Floats, Ids
+from dualmatch.graph.arrays import NO_PARTNER, Flags, Floats, Ids
 from dualmatch.graph.growth import Grown
 from dualmatch.methods.align import warn_of_doubts
 from dualmatch.methods.alignment import Alignment
@@ -31,7 +31,11 @@ from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.methods.run_store import NullStore, RunStore
 from dualmatch.progress import Progress, Stages
 
-_MAX_ROUNDS = 6
+Kind = Literal["new", "lost", "other partner"]
+"""What became of the link of a source entity."""
+Links = dict[str, tuple[str, float]]
+"""Source name → target name and confidence."""
+_MAX_ROUNDS: Final = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,3 +154,75 @@ def update(
             )
     warn_of_doubts(evidence)
     return context.of_evidence(evidence)
+
+
+@dataclass(frozen=True)
+class LinkChange:
+    """A source entity whose link is not what it was.
+
+    Attributes
+    ----------
+    before, after:
+        The partner's name; None where there is none.
+    why:
+        The first that holds: it or its partner is new; one of them has new facts; a neighbour has, or has another
+        link now; none of it, and the weights of all facts have moved a little.
+    """
+
+    kind: Kind
+    source: str
+    before: str | None
+    after: str | None
+    confidence_before: float | None
+    confidence: float | None
+    why: str
+
+
+def changes_since(before: Links, after: Alignment, source: Grown, target: Grown) -> list[LinkChange]:
+    """All links that are new, gone, or go to another partner; by name of the source."""
+    now: Links = {s: (t, c) for s, t, c in after.links()}
+    changed = sorted(name for name in {*before, *now} if before.get(name, ("",))[0] != now.get(name, ("",))[0])
+    moved = changed, [links[name][0] for name in changed for links in (before, now) if name in links]
+    near = [_near(each, each.graph.rows_of(names)) for each, names in zip((source, target), moved, strict=True)]
+    found = []
+    for name in changed:
+        was, is_now = before.get(name), now.get(name)
+        (old, old_confidence), (new, confidence) = was or (None, None), is_now or (None, None)
+        partners = [target.graph.entity_rows[partner] for partner in (new, old) if partner is not None]
+        why = _why(source.graph.entity_rows[name], partners, (source, target), near)
+        found.append(LinkChange(kind_of(was, is_now), name, old, new, old_confidence, confidence, why))
+    return found
+
+
+def kind_of(before: object | None, after: object | None) -> Kind:
+    """The kind of a change; None where there is no link.
+
+    >>> kind_of(None, "Q7"), kind_of("Q7", None), kind_of("Q7", "Q9")
+    ('new', 'lost', 'other partner')
+    """
+    return "new" if before is None else "lost" if after is None else "other partner"
+
+
+def _why(row: int, partners: list[int], grown: tuple[Grown, Grown], near: list[Flags]) -> str:
+    source, target = grown
+    if source.is_new[row]:
+        return "the entity is new"
+    if any(target.is_new[partner] for partner in partners):
+        return "its partner is new"
+    if source.touched[row]:
+        return "it has new facts"
+    if any(target.touched[partner] for partner in partners):
+        return "its partner has new facts"
+    if near[0][row] or any(near[1][partner] for partner in partners):
+        return "a neighbour has new facts or another link"
+    return "all facts weigh a little different now"
+
+
+def _near(grown: Grown, moved: Ids) -> Flags:
+    """Which entities have a neighbour that is new, has new facts or another link."""
+    graph, of = grown.graph, grown.touched | grown.is_new
+    of[moved] = True
+    near = np.zeros(graph.n_entities, dtype=bool)
+    near[graph.head[of[graph.tail]]] = True
+    near[graph.tail[of[graph.head]]] = True
+    return near

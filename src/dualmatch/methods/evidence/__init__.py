@@ -35,27 +35,15 @@ _PARTNER: Final = 0.99  # in the square of tested pairs, everyone is known to ha
 
 @dataclass(frozen=True, eq=False)
 class EvidenceResult:
-    """The result of the rounds.
-
-    Attributes
-    ----------
-    state, open_state:
-        After the closing rounds, and before them: an update begins there.
-    confidence:
-        The calibration of log-odds.
-    first_pairs: (n, 2) int64
-        Pairs believed after the first round.
-    converged:
-        Whether the last round changed next to nothing.
-    """
+    """The result of the rounds."""
 
     problem: Problem
-    state: RoundState
-    open_state: RoundState
-    confidence: Confidence
-    first_pairs: Ids
+    state: RoundState  # after the closing rounds
+    open_state: RoundState  # before them: an update begins there
+    confidence: Confidence  # the calibration of log-odds
+    first_pairs: Ids  # (n, 2): believed after the first round
     rounds: tuple[Round, ...]
-    converged: bool
+    converged: bool  # whether the last round changed next to nothing
 
     @cached_property
     def probability(self) -> sp.csr_array:
@@ -120,14 +108,9 @@ class EvidenceResult:
 
 
 class RankedCandidates:
-    """Candidates ordered by log-odds, and behind them what was not judged, by similarity.
+    """Candidates ordered by log-odds, and behind them what was not judged, by similarity (made when first needed).
 
-    Parameters
-    ----------
-    log_odds, weight: csr of one pattern
-        Of each candidate, with its rivals and without them.
-    similarity:
-        Gives similarities of further pairs; asked for when something is ranked.
+    `log_odds` and `weight`, csr of one pattern, hold each candidate's log-odds with its rivals and without them.
     """
 
     def __init__(self, log_odds: sp.csr_array, weight: sp.csr_array, similarity: Callable[[], sp.csr_matrix]) -> None:

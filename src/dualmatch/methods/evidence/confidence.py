@@ -143,23 +143,13 @@ def fewer_ties(problem: Problem, pairs: Ids) -> Ids:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The outcome of a trial.
+    """The outcome of a trial: of one-to-one pairs with a donor in them, and of donors that ended in no likely pair."""
 
-    Attributes
-    ----------
-    log_odds, is_right, ties: (n,)
-        Of the one-to-one pairs with a donor in them; `ties` are those of the poorer entity.
-    alone, is_alone: (m,)
-        Of donors, of either side, that ended in no pair more likely right than not: the chance the rounds gave them to
-        have no partner, and whether they have none.
-    donors: int
-    """
-
-    log_odds: Floats
+    log_odds: Floats  # (n,)
     is_right: Flags
-    ties: Ids
-    alone: Floats
-    is_alone: Flags
+    ties: Ids  # of the poorer entity
+    alone: Floats  # (m,): the chance the rounds gave donors of either side to have no partner
+    is_alone: Flags  # and whether they have none
     donors: int
 
     def with_another(self, other: Trial) -> Trial:

@@ -65,26 +65,14 @@ def learnt(
 
 @dataclass(frozen=True, eq=False)
 class TiesInBoth:
-    """What ties between believed pairs show.
+    """What ties between believed pairs show."""
 
-    Attributes
-    ----------
-    together: csr
-        Relations of facts that agree.
-    found, tried: two (n_directed,) float64
-        Facts of each relation that were found in the other graph, and those that could have been.
-    ties, agreeing: float
-        Ties that both graphs have, and those of them with a fact that does not contradict one of the other.
-    gaps_seen: (n_precisions, N_GAPS) float64
-        How far apart the dates of the other ties are; every tie counts once.
-    """
-
-    together: sp.csr_matrix
-    found: tuple[Floats, Floats]
-    tried: tuple[Floats, Floats]
-    ties: float
-    agreeing: float
-    gaps_seen: Floats
+    together: sp.csr_matrix  # relations of facts that agree
+    found: tuple[Floats, Floats]  # (n_directed,): facts of each relation that were found in the other graph
+    tried: tuple[Floats, Floats]  # (n_directed,): and those that could have been
+    ties: float  # that both graphs have
+    agreeing: float  # those of them with a fact that does not contradict one of the other
+    gaps_seen: Floats  # (n_precisions, N_GAPS): how far apart the dates of the others are; every tie counts once
 
     def gaps(self, sides: tuple[Side, Side]) -> DateGaps:
         """How often, and by how much, ties in both graphs are dated differently."""

@@ -25,24 +25,12 @@ _LEAST_OPEN: Final = 1e-3  # by chance, so many facts have a neighbour with an u
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a sweep makes of the candidates.
+    """The outcome of a sweep."""
 
-    Attributes
-    ----------
-    value: (n_candidates,) float64
-        Log-likelihood ratio of each candidate: same against chance.
-    by_slot: two arrays
-        What each slot of the support adds to it, from source and target (the mean of both counts).
-    coverage: (n_candidates, len(COVERAGES)) float64
-        How likely each coverage is, were the candidate right.
-    nothing: (n_source,), (n_target,) float64
-        Log-likelihood ratio of each entity with one that it shares nothing with.
-    """
-
-    value: Floats
-    by_slot: tuple[Floats, Floats]
-    coverage: Floats
-    nothing: tuple[Floats, Floats]
+    value: Floats  # (n_candidates,): log-likelihood ratio of each, same against chance
+    by_slot: tuple[Floats, Floats]  # what each slot of the support adds to it, in either view (the mean of both counts)
+    coverage: Floats  # (n_candidates, len(COVERAGES)): how likely each coverage is, were the candidate right
+    nothing: tuple[Floats, Floats]  # (n_entities,): log-likelihood ratio with an entity that it shares nothing with
 
 
 class Propagation:
@@ -234,18 +222,10 @@ def _log_mean(weight: Floats, values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Priors:
-    """Log-odds of pairs before any evidence.
+    """Log-odds of pairs before any evidence."""
 
-    Attributes
-    ----------
-    of_entity: (n_source,), (n_target,) float64
-        Log-odds of each entity to have a partner.
-    share: float
-        Logarithm of the chance that it is a given one.
-    """
-
-    of_entity: tuple[Floats, Floats]
-    share: float
+    of_entity: tuple[Floats, Floats]  # (n_entities,): log-odds of each to have a partner
+    share: float  # logarithm of the chance that it is a given one
 
     @classmethod
     def of(cls, model: Model, classes: tuple[Ids, Ids]) -> Self:

@@ -22,14 +22,7 @@ from dualmatch.graph.arrays import Floats, Ids
 from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Evidence, Priors, Propagation, matched
-from dualmatch.methods.evidence.search import (
-    SETTLED,
-    candidates_of,
-    first_state,
-    knowledge_of,
-    open_entities,
-    search,
-)
+from dualmatch.methods.evidence.search import SETTLED, candidates_of, first_state, knowledge_of, open_entities, search
 from dualmatch.methods.evidence.state import CERTAIN, Model, Round, RoundState, both
 from dualmatch.methods.run_store import RunStore
 
@@ -238,20 +231,12 @@ def _matched(
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The state after all rounds.
-
-    Attributes
-    ----------
-    first_pairs: (n, 2) int64
-        Pairs believed after the first round.
-    converged:
-        Whether the last round changed next to nothing.
-    """
+    """The state after all rounds."""
 
     state: RoundState
-    first_pairs: Ids
+    first_pairs: Ids  # (n, 2): believed after the first round
     log: tuple[Round, ...]
-    converged: bool
+    converged: bool  # whether the last round changed next to nothing
 
 
 def run_rounds(

@@ -51,31 +51,17 @@ def size_class(n_facts: Ids) -> Ids:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is learnt about two graphs while they are aligned: what tells true pairs from chance.
+    """What is learnt about two graphs while they are aligned: what distinguishes true pairs from chance."""
 
-    Attributes
-    ----------
-    odds:
-        Which relations of the two graphs say the same.
-    overlap: two (n_directed,) float64
-        How often a fact of each relation is in the other graph, where both its entities are.
-    gaps: DateGaps
-        How often, and by how much, a tie that both graphs have is dated differently in them.
-    coverage: (len(COVERAGES),) float64
-        Weights of `COVERAGES`; they add up to 1.
-    alone: two (len(SIZE_CLASSES) + 1,) float64
-        Share of the entities of each size class that have no partner.
-    names: (n_script_pairs, n_degrees) float64 or None
-        How often the labels of true pairs agree to each degree (`dualmatch.channels.names`); None without labels.
-    first_names:
-        What labels said by themselves, before any fact was used; later estimates start there.
-    """
-
-    odds: RelationOdds
-    overlap: tuple[Floats, Floats]
-    gaps: DateGaps
-    coverage: Floats
-    alone: tuple[Floats, Floats]
+    odds: RelationOdds  # which relations of the two graphs say the same
+    overlap: tuple[
+        Floats, Floats
+    ]  # (n_directed,): how often the other graph has a fact of each relation, with both its ends
+    gaps: DateGaps  # how often, and by how much, a tie that both graphs have is dated differently in them
+    coverage: Floats  # (len(COVERAGES),): weights of `COVERAGES`; they add up to 1
+    alone: tuple[Floats, Floats]  # (len(SIZE_CLASSES) + 1,): share of each size class that has no partner
+    # (n_script_pairs, n_degrees): how often labels of true pairs agree to each degree (`dualmatch.channels.names`), and
+    # the same by labels alone, before any fact was used, where later estimates start; None without labels
     names: Floats | None = None
     first_names: Floats | None = None
 
@@ -125,27 +111,15 @@ def _share_alone(chance: Floats, classes: Ids, weight: float = 20.0) -> Floats:
 
 @dataclass(frozen=True)
 class Round:
-    """The log entry of one round.
-
-    Attributes
-    ----------
-    whole:
-        Whether all entities were searched; else only those in no settled pair.
-    pairs:
-        Pairs more likely right than not.
-    without_partner:
-        Estimated share of source entities without a partner.
-    changed:
-        Pairs that only one of this round and the round before believed.
-    """
+    """The log entry of one round."""
 
     number: int
-    whole: bool
+    whole: bool  # whether all entities were searched; else only those in no settled pair
     tokens: int
     candidates: int
-    pairs: int
-    without_partner: float
-    changed: int
+    pairs: int  # more likely right than not
+    without_partner: float  # estimated share of source entities
+    changed: int  # pairs that only one of this round and the round before believed
     seconds: float
 
 
@@ -164,31 +138,17 @@ class Believed:
 
 @dataclass(frozen=True, eq=False)
 class RoundState:
-    """Everything a round starts from and ends with.
-
-    Attributes
-    ----------
-    log_odds: (n_candidates,) float64
-        Of each candidate being right, its rivals taken into account.
-    value: (n_candidates,) float64
-        Log-likelihood ratio of the evidence for and against it, rivals apart.
-    alone, elsewhere: two (n_entities,) float64 each
-        Chance of each entity to have no partner, and that its partner is none of its candidates.
-    slots, by_slot:
-        The ties that added to each candidate, and how much (`dualmatch.channels.evidence.support.Support`).
-    scale:
-        Smoothing and dearest token of the last search of all entities.
-    """
+    """Everything a round starts from and ends with."""
 
     candidates: Candidates
-    log_odds: Floats
-    value: Floats
-    alone: tuple[Floats, Floats]
-    elsewhere: tuple[Floats, Floats]
-    slots: Slots
-    by_slot: tuple[Floats, Floats]
+    log_odds: Floats  # (n_candidates,): of each being right, its rivals taken into account
+    value: Floats  # (n_candidates,): log-likelihood ratio of the evidence for and against each, rivals apart
+    alone: tuple[Floats, Floats]  # (n_entities,): chance of each to have no partner
+    elsewhere: tuple[Floats, Floats]  # (n_entities,): chance that its partner is none of its candidates
+    slots: Slots  # the ties that added to each candidate (`dualmatch.channels.evidence.support.Support`)
+    by_slot: tuple[Floats, Floats]  # how much each added
     model: Model
-    scale: Scale | None
+    scale: Scale | None  # of the tokens at the last search of all entities
 
     @classmethod
     def of_pairs(
