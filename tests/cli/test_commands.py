@@ -17,7 +17,7 @@ from conftest import SMALL, refused
 from dualmatch.cli import console
 from dualmatch.cli.main import main
 from dualmatch.links.read import read_links
-from dualmatch.research import benchmark, demo
+from dualmatch.research import benchmark
 from dualmatch.runs.options_file import links_file
 
 
@@ -184,7 +184,7 @@ def test_simulate_then_align(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_demo_prints_where_everything_lies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(demo, "DEMO", SMALL)
+    monkeypatch.setattr(benchmark, "DEMO", SMALL)
     for _ in range(2):
         out, _ = run(capsys, "demo", "-o", tmp_path / name)
         for words in (f"(in {tmp_path / name}/world)", f"{tmp_path / name}/links.tsv", "It took", "What the links are"):

@@ -183,7 +183,9 @@ def test_other_methods(
 ) -> None:
     if method != "temporal":
         pytest.importorskip("torch")
-    monkeypatch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)  # for all tests after this one
+    monkeypatch.setattr(
+        "dualmatch.methods.resources.prepare_process", lambda _config: None
+    )  # for all tests after this one
     run = tmp_path / "run"
     options = ["--method", method]
     if method == "dualmatch":

@@ -188,3 +188,35 @@ def test_a_file_of_0_1_0_is_taken_without_the_options_of_other_methods(
     main(["align", *FILES, "-o", "again.tsv", "--config", "links.tsv.config.toml"])
     assert "does not read" not in capsys.readouterr().err
     assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
+
+
+def test_options_of_another_method_are_left_out_of_an_old_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Version 0.1.0 wrote the options of all methods."""
+    (here / "old.toml").write_text('method = "evidence"\nmax_fdr = 0.3\nhops = 1\nepochs = 4\ndevice = "cpu"\n')
+    main(["align", *FILES, *COLUMNS, "-o", "links.tsv", "--config", "old.toml"])
+    note = "note: options of the file that method evidence does not read are left out: hops, epochs, device\n"
+    assert note in capsys.readouterr().err
+    written = tomllib.loads((here / "links.tsv.config.toml").read_text())
+    assert written["max_fdr"] == 0.3
+    assert {"hops", "epochs", "device", "seed", "alphas"}.isdisjoint(written)
+    record = json.loads((here / "links.tsv.run.json").read_text())
+    assert {"hops", "epochs", "device", "seed", "alphas"}.isdisjoint(record["config"])
+
+
+def test_fused_is_for_measuring(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "old.toml").write_text('method = "fused"\n')
+    words = "method fused writes the same links as evidence; choose evidence here, or measure fused with dualmatch"
+    for option in (["--config", "old.toml"], ["--method", "fused"]):
+        assert words in refused(["align", *FILES, "-o", "links.tsv", *option], capsys, here)
+
+
+def test_no_cluster_is_started_for_a_run_that_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("dualmatch.engine.cluster.Cluster", lambda *_, **__: pytest.fail("a cluster was started"))
+    (here / "links.tsv").write_text("mine")
+    call = ["align", *FILES, *COLUMNS, "--engine", "dask", "-o", "links.tsv"]
+    assert "links.tsv: exists already" in refused(call, capsys, here)
+    assert "nowhere.tsv: no such file" in refused([*call[:-1], "new.tsv", "--seeds", "nowhere.tsv"], capsys, here)
+    assert "links.tsv: exists already" in refused([*call[:-1], "new.tsv", "--json", "links.tsv"], capsys, here)
