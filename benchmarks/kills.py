@@ -39,7 +39,7 @@ def main() -> None:
         plain = _seconds([*call, "-o", str(place / "links.tsv")])
         run = place / "run"
         call += ["--run", str(run)]
-        if arguments.method in ("evidence", "fused"):
+        if arguments.method == "evidence":
             call += ["--relations", str(run / "relations.tsv")]
         whole = _seconds(call)
         expected = _results(run)

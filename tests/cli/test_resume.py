@@ -171,6 +171,7 @@ def test_with_labels_seeds_forbidden_pairs_and_reasons(
     [
         ("temporal", ["graphs"]),
         ("dualmatch", ["graphs", "pseudo-seeds", "training"]),
+        ("fused", ["graphs", "round", "outcome", "training"]),  # which runs of 0.1.0 may be of
     ],
 )
 def test_other_methods(
@@ -183,13 +184,16 @@ def test_other_methods(
 ) -> None:
     if method != "temporal":
         pytest.importorskip("torch")
-    monkeypatch.setattr(
-        "dualmatch.methods.resources.prepare_process", lambda _config: None
-    )  # for all tests after this one
+    # It would hold for all tests after this one.
+    monkeypatch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)
+    monkeypatch.setattr("dualmatch.cli.align.ALIGN_METHODS", ("temporal", "dualmatch", "fused"))
     run = tmp_path / "run"
-    options = ["--method", method]
+    (tmp_path / "options.toml").write_text(f'method = "{method}"\n')
+    options = ["--config", str(tmp_path / "options.toml")]
+    if method != "temporal":
+        options += ["--epochs", "2", "--dimension", "4", "--wl-iterations", "2"]
     if method == "dualmatch":
-        options += ["--epochs", "2", "--dimension", "4", "--alphas", "0,1", "--wl-iterations", "2"]
+        options += ["--alphas", "0,1"]
     expected = without_kill(small_world, run, *options)
     dying(call(small_world, run, *options))
     assert results(run) == expected

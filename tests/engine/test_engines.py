@@ -361,8 +361,8 @@ def test_workers_read_the_files_they_see(cluster: Cluster, tmp_path: Path, caplo
         (["--engine", "dask", "--threads", "2"], "--threads goes with --engine process"),
         (["--engine", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "has its workers already"),
         (["--engine", "dask", "--exchange", "nowhere"], "no such folder"),
-        (["--engine", "dask", "--method", "temporal"], "methods evidence and fused"),
-        (["--threads", "2", "--method", "temporal"], "--threads is for methods evidence and fused"),
+        (["--engine", "dask", "--method", "temporal"], "method evidence"),
+        (["--threads", "2", "--method", "temporal"], "--threads is for method evidence"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
