@@ -32,3 +32,8 @@ def test_without_chance_the_pairs_are_counted() -> None:
     found = verdict_of(Spread(-0.19, None, 1, 1), trained=False, pairs=8366)
     assert found.kind == "earns its place"
     assert "(-16 of 8,366 pairs; there is no chance in it)" in found.words
+
+
+def test_the_interval_is_said() -> None:
+    words = "H@1 -0.50 ± 0.25 points without it (95 % interval over 3 seeds), so it earns its place"
+    assert verdict_of(Spread(-0.5, 0.1, 3, 3), trained=True).words == words

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from dualmatch.research.experiments import cells as cells_module
-from dualmatch.research.experiments.cells import UNKNOWN, Arrays, Cells, Result, here, provenance_in_words
+from dualmatch.research.experiments.cells import (
+    UNKNOWN,
+    Arrays,
+    Cells,
+    Provenance,
+    Result,
+    cell_name,
+    here,
+    provenance_in_words,
+)
 
 KEY = {"cell": "run", "dataset": "d", "inputs": "abc", "method": "evidence", "setting": "less", "options": {}}
 
@@ -132,3 +141,10 @@ def test_what_is_begun_is_announced(tmp_path: Path) -> None:
     for _ in range(2):
         cells.result(KEY, Counted().result)
     assert said == ["run: d, evidence, less …"]
+
+
+def test_a_key_and_its_provenance_in_words() -> None:
+    key = {"cell": "run", "dataset": "WY20K", "inputs": "ab12", "method": "evidence", "seed": None}
+    assert cell_name(key) == "run: WY20K, evidence"
+    old, new = Provenance("aa", "2 cores"), Provenance("bb", "2 cores")
+    assert provenance_in_words([old, new, new]) == "code aa (1 cell), bb (2 cells); on 2 cores"

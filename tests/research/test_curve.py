@@ -55,6 +55,8 @@ def test_another_choice_has_another_reason() -> None:
 
 def test_nothing_follows_a_constant() -> None:
     assert rank_correlation([1.0, 1.0], [1.0, 2.0]) is None
+    assert rank_correlation([1.0, 2.0, 4.0], [9.0, 8.0, 3.0]) == -1
+    assert rank_correlation([5.0, 3.0, 5.0], [2.5, 1.0, 2.5]) == 1  # equal values share the mean of their ranks
     curve = curve_of(decoded([90, 90], [3, 2], [3, 2]))
     assert curve.follows_hits() is None
     assert curve.follows_alpha("total") == pytest.approx(-1)

@@ -299,3 +299,5 @@ def test_the_registry_is_sound() -> None:
 def test_a_blob_is_gits(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(CONTENT["triples_1"])
     assert git_blob(tmp_path / "file") == blob_of(CONTENT["triples_1"])
+    (tmp_path / "empty").write_bytes(b"")
+    assert git_blob(tmp_path / "empty") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"

@@ -10,14 +10,14 @@ import pytest
 from conftest import SMALL
 from dualmatch.errors import OutputError
 from dualmatch.links.read import read_links
-from dualmatch.research import benchmark, demo
-from dualmatch.research.demo import run_demo
+from dualmatch.research import benchmark
+from dualmatch.research.benchmark import run_demo
 
 
 @pytest.fixture(autouse=True)
 def small_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "unit_seconds", lambda: [0.5])
-    monkeypatch.setattr(demo, "DEMO", SMALL)
+    monkeypatch.setattr(benchmark, "DEMO", SMALL)
 
 
 def test_everything_is_there_and_the_same_when_run_again(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ def test_csv_keeps_every_digit_and_the_spread() -> None:
 def test_the_spread_of_what_was_run() -> None:
     assert spread([None, None]) == NOT_RUN
     assert spread([2.0]) == Spread(2.0, None, 1, 1)
+    assert spread([1.0, None, 3.0]) == Spread(2.0, 2**0.5, 2, 3)
+    assert Column("H@1", 1).show(Spread(94.08, 0.07, 3, 3)) == "94.1 ± 0.1"
+    assert Column("H@1", 1).show(Spread(94.08, None, 1, 3)) == "94.1 (1 of 3 seeds)"
     ranking = {"h1": 90.0, "h10": 95.0, "mrr": 0.92}
     shown = [column.show(value) for column, value in zip(HITS, hits_of([ranking, None]), strict=True)]
     assert shown == ["90.0 (1 of 2 seeds)", "95.0 (1 of 2 seeds)", "0.920 (1 of 2 seeds)"]
@@ -56,6 +59,10 @@ def test_a_figure_is_drawn_twice_to_the_same_bytes(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert first[0].read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in first[1].read_bytes()
+
+
+def test_numbers_on_axes_are_plain() -> None:
+    assert (plots._plainly(15767.4, 0), plots._plainly(0.2, 0)) == ("15,767", "0.2")
 
 
 def test_lines_differ_without_colour() -> None:

@@ -17,7 +17,7 @@ from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.graph.times import parse_date
 from dualmatch.research.experiments.case_study import CHANNELS, choices, clearest, is_right
-from dualmatch.research.experiments.catalogue import EXPERIMENTS
+from dualmatch.research.experiments.catalogue import DRAW_FIGURES, EXPERIMENTS
 from dualmatch.research.experiments.cells import Cells
 from dualmatch.research.experiments.open_world import cut_world
 from dualmatch.research.experiments.scalability import growth
@@ -82,9 +82,9 @@ def test_each_writes_a_page_and_tables(out: Path, name: str) -> None:
 
 
 def test_figures_are_drawn_where_there_are_any(out: Path) -> None:
-    for name, experiment in EXPERIMENTS.items():
+    for name in EXPERIMENTS:
         shown = re.findall(r"!\[.*\]\((.*)\)", page(out, name))
-        assert bool(shown) == experiment.draws
+        assert bool(shown) == (name in DRAW_FIGURES)
         for figure in shown:
             assert (out / figure).is_file()
             assert (out / figure).with_suffix(".svg").is_file()

@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from dualmatch.evaluate import evaluate
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
 from dualmatch.research.experiments.case_study import choices
 from dualmatch.research.experiments.cells import Cells, Result
 from dualmatch.research.experiments.paper import SETTINGS, Setting
-from dualmatch.research.experiments.subject import open_subject
+from dualmatch.research.experiments.subject import open_subject, time_sensitive
 from dualmatch.research.experiments.workbench import QUICK, Workbench
 from dualmatch.simulate import World, simulate, write_folder
 
@@ -92,3 +93,16 @@ def test_the_naive_strategy_is_that_of_align(bench: Workbench) -> None:
     assert cell is not None
     for protocol in ("paper", "open"):
         assert cell["protocols"][protocol] == figures[protocol]
+
+
+def test_a_sample_of_everything_is_the_whole(bench: Workbench) -> None:
+    subject = bench.subject
+    source, target, gold = subject.sample(1.0, np.random.default_rng(0))
+    assert (source.n_facts, target.n_facts) == (subject.source.n_facts, subject.target.n_facts)
+    assert (source.entities, target.entities) == (subject.source.entities, subject.target.entities)
+    np.testing.assert_array_equal(gold, subject.gold)
+
+
+def test_more_than_half_of_the_time_slots_are_known() -> None:
+    graph = TemporalGraph.from_facts([("a", "r", "b", "1990", "-inf"), ("a", "r", "c", "1990", "1991")])
+    assert dict(zip(graph.entities, time_sensitive(graph).tolist(), strict=True)) == {"a": True, "b": False, "c": True}

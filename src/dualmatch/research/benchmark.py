@@ -1,7 +1,11 @@
-"""`dualmatch benchmark`: one run on a benchmark folder, its accuracy under both protocols and its cost."""
+"""`dualmatch benchmark`: one run on a benchmark folder, its accuracy under both protocols and its cost.
+
+`dualmatch demo` is such a run on a simulated folder, with its links and a page of what came out.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 import timeit
 from collections.abc import Mapping
@@ -12,16 +16,19 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from dualmatch.config import Config
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, OutputError
 from dualmatch.evaluate import Evaluation, evaluate
+from dualmatch.files.atomic import write_text
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair, Literals
+from dualmatch.links.write import write_alignment
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
 from dualmatch.progress import Progress, Stages
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
 from dualmatch.readers.read import read_labels
+from dualmatch.simulate import DEMO, simulate, write_folder
 
 Setting = Literal["unsupervised", "supervised"]
 STAGES: Final = ("read", "temporal", "relational", "evidence", "decode")
@@ -152,3 +159,52 @@ def _seconds(measured: Mapping[str, float], total: float) -> dict[str, float | N
     parts["decode"] = (parts["decode"] or 0.0) + rest
     parts["total"] = total
     return parts
+
+
+@dataclass(frozen=True, eq=False)
+class DemoResult(BenchmarkRun):
+    """What the demo made, and where it lies."""
+
+    world: Path
+    links: Path
+    metrics: Path
+    summary: Path
+
+
+def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
+    """Make ``world/``, ``links.tsv``, ``metrics.json`` and ``report.md`` in `folder`, anew where they exist."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror}); choose another folder with -o") from None
+    world = write_folder(simulate(DEMO), folder / "world", force=True)
+    run = benchmark(world, Config(), progress=progress)
+    links, metrics, summary = folder / "links.tsv", folder / "metrics.json", folder / "report.md"
+    write_alignment(run.alignment, links)
+    write_text(metrics, json.dumps(run.report, indent=1) + "\n")
+    write_text(summary, _summary(run.alignment, run.report))
+    return DemoResult(run.alignment, run.report, folder / "world", links, metrics, summary)
+
+
+def _summary(alignment: Alignment, report: dict[str, Any]) -> str:
+    """A page for someone who was not there: what went in, what came out, how right it is, what it cost."""
+    found, seconds, unit = report["abstention"], report["seconds"]["total"], report["unit_seconds"]
+    ranking, verdicts = report["protocols"]["open"]["all"], report["verdicts"]
+    return f"""# Demo: two views of one simulated history
+
+Made by dualmatch {alignment.version}, method `{alignment.method}`, no seed pairs.
+
+## What went in
+- source: {alignment.source!r}
+- target: {alignment.target!r}
+
+## What came out
+- {found["emitted"]:,} links (`links.tsv`: source, target, confidence and more); {verdicts["undecided"]:,} source \
+entities are undecided, {verdicts["no_match"]:,} have no match
+- {found["precision"]:.1%} of the links are right; they are {found["recall"]:.1%} of the true pairs \
+(F1 {found["f1"]:.3f})
+- ranked against every target entity, the right one comes first for {ranking["h1"]:.1f} % of the pairs
+
+## What it cost
+- {seconds:.2f} s ({seconds / unit:.1f} machine units of {unit:.2f} s); peak {report["peak_mb"]:,.0f} MB
+"""

@@ -30,17 +30,11 @@ FileProgress = Callable[[str, int, int], None]
 
 _CHUNK: Final = 2**16
 _TIMEOUT: Final = 30.0
+_RANGE_REFUSED: Final = 416
 
 
 def git_blob(path: Path) -> str:
-    """The hash by which git knows a file: SHA-1 over a short header and the bytes.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as here:
-    ...     _ = (Path(here) / "empty").write_bytes(b"")
-    ...     git_blob(Path(here) / "empty")
-    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
-    """
+    """The hash by which git knows a file: SHA-1 over a short header and the bytes."""
     header = b"blob %d\0" % os.stat(path).st_size
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.sha1(header, usedforsecurity=False)).hexdigest()
@@ -139,9 +133,8 @@ DATASETS: Final = {
 
 def cache_folder() -> Path:
     """Where datasets are kept: $DUALMATCH_DATASETS, or dualmatch/datasets in the user's cache folder."""
-    if given := os.environ.get(CACHE_VARIABLE):
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dualmatch" / "datasets"
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get(CACHE_VARIABLE) or base / "dualmatch" / "datasets")
 
 
 def origin() -> str:
@@ -238,12 +231,11 @@ def _receive(url: str, part: Path, file: RemoteFile, progress: FileProgress | No
     # Ranges count the bytes that are sent, so they must not be compressed.
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={have}-"} if have else {})}
     out = _PartFile(part, file, have, progress)
-    hooks = {"response": out.begin}
+    options = {"headers": headers, "timeout": _TIMEOUT, "hooks": {"response": out.begin}}
     try:
-        HTTPDownloader(chunk_size=_CHUNK, timeout=_TIMEOUT, headers=headers, hooks=hooks)(url, out, None)
+        HTTPDownloader(chunk_size=_CHUNK, **options)(url, out, None)
     except HTTPError as error:
-        refused = http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-        if not have or error.response is None or error.response.status_code != refused:
+        if not have or getattr(error.response, "status_code", None) != _RANGE_REFUSED:
             raise
         part.unlink()  # what is there is no beginning of the file
         return _receive(url, part, file, progress)

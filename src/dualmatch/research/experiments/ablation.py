@@ -49,7 +49,19 @@ def _method(method: Method) -> Variant:
 
 
 def _evidence_without(part: Part) -> Variant:
-    return lambda bench, _seed: evidence_without(bench, part)
+    """Method evidence with one of its parts switched off."""
+
+    def variant(bench: Workbench, _seed: int) -> Result | None:
+        subject = bench.subject
+
+        def compute() -> Result:
+            problem = Problem.of(subject.source, subject.target, subject.seeds(_SETTING), without=(part,))
+            return {"protocols": rankings_of(align_by_evidence(problem).plan, subject.sets(_SETTING))}
+
+        key = bench.key("run", "evidence", _SETTING, None, without=part)
+        return bench.cells.result(key, compute) if subject.allows(_SETTING) else None
+
+    return variant
 
 
 PARTS: Final[dict[Method, dict[str, tuple[str, Variant]]]] = {
@@ -142,11 +154,6 @@ def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> Verdict:
     """What the change of H@1 without a part means, as far as it is more than chance.
 
     Several seeds: Student's 95 % interval of the mean change, seed by seed. One: what two trainings may differ by.
-
-    >>> verdict_of(Spread(-0.5, 0.1, 3, 3), trained=True).words
-    'H@1 -0.50 ± 0.25 points without it (95 % interval over 3 seeds), so it earns its place'
-    >>> verdict_of(Spread(-0.2, None, 1, 1), trained=True).kind
-    'cannot be told from chance'
     """
     points, error, shown = change.mean, 0.0, ""
     if not trained:
@@ -164,17 +171,3 @@ def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> Verdict:
     else:
         kind = "earns its place" if points < 0 else "does not earn its place"
     return Verdict(kind, f"H@1 {points:+.2f}{shown} points without it ({basis}), {KINDS[kind]}")
-
-
-def evidence_without(bench: Workbench, part: Part) -> Result | None:
-    """Method evidence with one of its parts switched off."""
-    if not bench.subject.allows(_SETTING):
-        return None
-
-    def compute() -> Result:
-        subject = bench.subject
-        seeds = subject.seeds(_SETTING)
-        evidence = align_by_evidence(Problem.of(subject.source, subject.target, seeds, without=(part,)))
-        return {"protocols": rankings_of(evidence.plan, subject.sets(_SETTING))}
-
-    return bench.cells.result(bench.key("run", "evidence", _SETTING, None, without=part), compute)

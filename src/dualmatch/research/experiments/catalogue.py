@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from dualmatch.errors import InputError
 from dualmatch.files.atomic import replacing, write_text
@@ -26,24 +26,18 @@ _LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png))\)")  # to a tab
 _COPIED: Final = (".csv", ".png", ".svg")
 
 
-class Experiment(NamedTuple):
-    """What runs it, and whether it draws figures."""
-
-    run: Callable[[Study], Report]
-    draws: bool = False
-
-
-EXPERIMENTS: Final = {
-    "overall": Experiment(overall),
-    "ablation": Experiment(ablation),
-    "sensitivity": Experiment(sensitivity),
-    "decoder": Experiment(decoder, draws=True),
-    "scalability": Experiment(scalability, draws=True),
-    "open-world": Experiment(open_world),
-    "case-study": Experiment(case_study),
-    "example": Experiment(example),
-    "datasets": Experiment(datasets),
+EXPERIMENTS: Final[dict[str, Callable[[Study], Report]]] = {
+    "overall": overall,
+    "ablation": ablation,
+    "sensitivity": sensitivity,
+    "decoder": decoder,
+    "scalability": scalability,
+    "open-world": open_world,
+    "case-study": case_study,
+    "example": example,
+    "datasets": datasets,
 }
+DRAW_FIGURES: Final = ("decoder", "scalability")
 
 
 def collect_results(folder: Path, page: Path) -> list[Path]:

@@ -29,8 +29,7 @@ from dualmatch.version import __version__
 
 logger = logging.getLogger(__name__)
 
-CELL_FORMAT: Final = 1
-"""Raise it by hand when what a cell holds, or how it is computed, changes."""
+CELL_FORMAT: Final = 1  # raise it by hand when what a cell holds, or how it is computed, changes
 _NO_FIGURES: Final = ("app", "charts", "cli", "report", "research", "review")  # rooms that no figure depends on
 _NOT_RECORDED: Final = "not recorded"
 
@@ -71,8 +70,7 @@ class Cells:
             return None
         made = cell.get("made") or {}
         self.made[cell_name(key)] = Provenance(**made) if set(made) == set(Provenance._fields) else UNKNOWN
-        result: Result = cell["result"]
-        return result
+        return dict(cell["result"])
 
     def arrays(self, key: Key, compute: Callable[[], Arrays]) -> Arrays | None:
         """The arrays of a cell: read, or computed and kept."""
@@ -111,11 +109,7 @@ def computed(found: Found | None) -> Found:
 
 
 def cell_name(key: Key) -> str:
-    """A key in words: what, of which dataset, how.
-
-    >>> cell_name({"cell": "run", "dataset": "WY20K", "inputs": "ab12", "method": "evidence", "seed": None})
-    'run: WY20K, evidence'
-    """
+    """A key in words: what, of which dataset, how."""
     parts = []
     for name, value in key.items():
         if name not in ("cell", "inputs", "options") and value not in (None, "", {}, ()):
@@ -176,12 +170,7 @@ def _processor() -> str:
 
 
 def provenance_in_words(made: Iterable[Provenance]) -> str:
-    """Code and machine of some cells; where they differ, all of them with their numbers.
-
-    >>> old, new = Provenance("aa", "2 cores"), Provenance("bb", "2 cores")
-    >>> provenance_in_words([old, new, new])
-    'code aa (1 cell), bb (2 cells); on 2 cores'
-    """
+    """Code and machine of some cells; where they differ, all of them with their numbers."""
     cells = list(made) or [here()]
     codes = [each.code for each in cells]
     counts = {code: codes.count(code) for code in sorted(set(codes))}

@@ -17,10 +17,8 @@ from dualmatch.research.experiments.workbench import Study
 
 TERMS: Final = {"total": "D", "relational": "relational term", "temporal": "temporal term"}
 """D and the two terms it is the sum of, weighted: k^r d^r and k^t d^t."""
-LEAST_REGRET: Final = 0.05
-"""Points of H@1 below which the chosen α counts as the best: half a digit of the paper's tables."""
-_FOLLOWS: Final = -0.6
-"""Rank correlation of nine points that is below chance at one in twenty: from there on D is said to follow H@1."""
+LEAST_REGRET: Final = 0.05  # points of H@1 below which the chosen α counts as the best: half a digit of the tables
+_FOLLOWS: Final = -0.6  # rank correlation of nine points that is below chance at one in twenty
 _SEARCH_COLUMNS: Final = (
     *columns("dataset", "setting", "pairs"),
     *columns("worst H@1", "best H@1", "chosen H@1", "short of the best", digits=2),
@@ -92,11 +90,7 @@ def curve_of(decoded: Result, group: str = "all") -> Curve:
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Spearman's, equal values sharing the mean of their ranks; None where either is constant.
-
-    >>> rank_correlation([1.0, 2.0, 4.0], [9.0, 8.0, 3.0])
-    -1.0
-    """
+    """Spearman's, equal values sharing the mean of their ranks; None where either is constant."""
     if len(set(one)) < 2 or len(set(other)) < 2:
         return None
     from scipy.stats import rankdata  # too slow to import for the command line's help

@@ -108,11 +108,7 @@ class WorkedExample:
 
 
 def worked_example() -> WorkedExample:
-    """Compute the matrices.
-
-    >>> worked_example().a_t[0].round(2).tolist()
-    [0.4, 0.15, 0.15, 0.15, 0.15]
-    """
+    """Compute the matrices."""
     plain = TemporalGraph.from_facts((ENTITIES[h], r, ENTITIES[t], TIMES[m]) for h, r, t, m in FACTS)
     number = np.array([ENTITIES.index(name) for name in plain.entities])  # as the appendix numbers them
     graph = replace(plain, head=number[plain.head], tail=number[plain.tail], entities=ENTITIES)

@@ -69,11 +69,8 @@ SENSITIVITY: Final[dict[tuple[str, Setting], dict[str, Hits]]] = {
 }
 """Table "The result of sensitive analysis", on WY20K with 400 seeds or none."""
 
-HIGH_PAIRS: Final = 6_898
-"""Highly time-sensitive pairs of WY20K that the text tells beside 400 seeds."""
-
-PSEUDO_SEEDS: Final = {"DICEWS": 8168, "WY50K": 35403, "WY20K": 9778}
-"""Section "Unsupervised Performance"."""
+HIGH_PAIRS: Final = 6_898  # highly time-sensitive pairs of WY20K beside 400 seeds, in the text
+PSEUDO_SEEDS: Final = {"DICEWS": 8168, "WY50K": 35403, "WY20K": 9778}  # section "Unsupervised Performance"
 
 
 class GridSearch(NamedTuple):
@@ -119,7 +116,7 @@ OPEN_WORLD: Final[dict[str, dict[str, Hits]]] = {
 
 
 class Statistics(NamedTuple):
-    """Entities, relations and facts of both graphs, their times, and the true pairs that the text tells."""
+    """Entities, relations and facts of both graphs, their times, and the true pairs of the text."""
 
     entities: tuple[int, int]
     relations: tuple[int, int]

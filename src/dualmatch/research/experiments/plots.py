@@ -154,9 +154,5 @@ def _plain_ticks(axes: Any, series: Sequence[Series]) -> None:
 
 
 def _plainly(value: float, _place: int) -> str:
-    """A number as people write it.
-
-    >>> _plainly(15767.4, 0), _plainly(0.2, 0)
-    ('15,767', '0.2')
-    """
+    """A number as people write it."""
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"

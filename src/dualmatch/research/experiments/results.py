@@ -51,11 +51,7 @@ Row = tuple[Value, ...]
 
 
 def spread(values: Iterable[float | None]) -> Value:
-    """Mean and standard deviation of what was run; "not run" where nothing was.
-
-    >>> spread([1.0, None, 3.0])
-    Spread(mean=2.0, deviation=1.4142135623730951, seeds=2, asked=3)
-    """
+    """Mean and standard deviation of what was run; "not run" where nothing was."""
     given = list(values)
     known = [value for value in given if value is not None]
     if not known:
@@ -72,13 +68,7 @@ class Column:
     digits: int | None = None
 
     def show(self, value: Value) -> str:
-        """A value for people.
-
-        >>> Column("H@1", 1).show(Spread(94.08, 0.07, 3, 3))
-        '94.1 ± 0.1'
-        >>> Column("H@1", 1).show(Spread(94.08, None, 1, 3))
-        '94.1 (1 of 3 seeds)'
-        """
+        """A value for people."""
         if value is None:
             return "–"
         if isinstance(value, Spread):

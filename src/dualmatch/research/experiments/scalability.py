@@ -27,7 +27,7 @@ from dualmatch.research.experiments.cells import Result
 from dualmatch.research.experiments.paper import SAMPLES, SCALABILITY, SETTINGS, Setting
 from dualmatch.research.experiments.plots import Figure, Panel, Series
 from dualmatch.research.experiments.results import NOT_RUN, Column, Report, Row, Table, columns
-from dualmatch.research.experiments.subject import open_subject, sample
+from dualmatch.research.experiments.subject import open_subject
 from dualmatch.research.experiments.workbench import Study, Workbench
 
 COMPONENTS: Final = ("relational", "temporal", "decode")
@@ -40,8 +40,7 @@ _TEXT: Final = (
     "n^b, by least squares on logarithms, of the quoted seconds too."
 )
 
-ByShare = dict[int, Result]
-"""Results of a method by the share of the entities, in percent."""
+ByShare = dict[int, Result]  # by the share of the entities in percent
 
 
 def scalability(study: Study) -> Report:
@@ -64,10 +63,8 @@ def scalability(study: Study) -> Report:
             figures.append(_samples_figure(bench, found))
         for method, by_share in found.items():
             if len(by_share) == len(sizes):
-                most, exponent = max(run["peak_mb"] for run in by_share.values()), growth(by_share, "total")
-                notes.append(
-                    f"{name}, {method}: total time grows as n^{exponent:.2f}; peak memory {most / 1024:.1f} GB."
-                )
+                grows, most = growth(by_share, "total"), max(run["peak_mb"] for run in by_share.values())
+                notes.append(f"{name}, {method}: total time grows as n^{grows:.2f}; peak memory {most / 1024:.1f} GB.")
         if any(by_setting.values()):
             figures.append(_settings_figure(bench, {each: run for each, run in by_setting.items() if run is not None}))
     for name in study.absent("DICEWS", "WY50K"):
@@ -91,8 +88,7 @@ def sampled(bench: Workbench, method: Method, share: int) -> Result | None:
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise DualMatchError(f"the run of {method} on a sample of {share} % failed: {last}")
-        result: Result = json.loads(done.stdout)
-        return result
+        return dict(json.loads(done.stdout))
 
     return bench.cells.result(bench.key("sample", method, "unsupervised", None, share=share), compute)
 
@@ -100,9 +96,7 @@ def sampled(bench: Workbench, method: Method, share: int) -> Result | None:
 def measure_sample(folder: Path, share: float, config: Config) -> Result:
     """Align a sample without seeds: seconds of each stage, peak memory of the process, and H@1 (open) as a check."""
     subject = open_subject(folder)
-    source, target, gold = sample(
-        subject.source, subject.target, subject.gold, share, np.random.default_rng(config.seed)
-    )
+    source, target, gold = subject.sample(share, np.random.default_rng(config.seed))
     unit, start = quick_unit_seconds(), time.perf_counter()
     alignment = align(source, target, config=config)
     total, peak = time.perf_counter() - start, peak_mb()

@@ -107,23 +107,35 @@ class Subject:
         path = self.path / (stem + {"normal": "", "less": "1", "unsupervised": "2"}[setting])
         return path if path.exists() else None
 
+    def sample(self, share: float, rng: Generator) -> tuple[TemporalGraph, TemporalGraph, Pairs]:
+        """A share of the pairs and of the entities without a partner on each side, and the facts between them."""
+        gold = self.gold
+        kept = np.sort(rng.permutation(len(gold))[: round(share * len(gold))])
+        parts, rows = [], []
+        for side, graph in enumerate((self.source, self.target)):
+            alone = np.setdiff1d(np.arange(graph.n_entities), gold[:, side])
+            some = rng.permutation(alone)[: round(share * len(alone))]
+            entities = np.sort(np.concatenate([gold[kept, side], some]))
+            parts.append(restricted(graph, entities))
+            rows.append(np.searchsorted(entities, gold[kept, side]))
+        return parts[0], parts[1], np.stack(rows, axis=1).astype(np.int32)
+
 
 def open_subject(path: Path) -> Subject:
     """A folder as a subject, called by what its files are, not by what it is named."""
     if not path.is_dir():
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, sup_pairs, …)")
-    digest = hashlib.sha256()
-    for name in (*FOLDER_FILES, "sup_pairs", "ref_pairs"):
-        file = path / name
-        if name in ("triples_1", "triples_2", "sup_pairs", "ref_pairs") and not file.is_file():
-            raise InputError(f"{file}: no such file; experiments need graphs and true pairs")
-        digest.update(f"{name}\0{git_blob(file) if file.is_file() else ''}\0".encode())
-    facts = git_blob(path / "triples_1"), git_blob(path / "triples_2")
+    files = {name: path / name for name in (*FOLDER_FILES, "sup_pairs", "ref_pairs")}
+    for name in ("triples_1", "triples_2", "sup_pairs", "ref_pairs"):
+        if not files[name].is_file():
+            raise InputError(f"{files[name]}: no such file; experiments need graphs and true pairs")
+    blobs = {name: git_blob(file) if file.is_file() else "" for name, file in files.items()}
+    inputs = hashlib.sha256("".join(f"{name}\0{blob}\0" for name, blob in blobs.items()).encode()).hexdigest()[:32]
     own = path.resolve().name
     if own.lower() in {name.lower() for names in _KNOWN.values() for name in names}:
         own = f"{own} (other facts)"  # it must not pass for a dataset that its facts are not
-    name, paper_name = _KNOWN.get(facts, (own, None))
-    return Subject(path, name, paper_name, digest.hexdigest()[:32])
+    name, paper_name = _KNOWN.get((blobs["triples_1"], blobs["triples_2"]), (own, None))
+    return Subject(path, name, paper_name, inputs)
 
 
 def open_subjects(paths: Iterable[Path]) -> tuple[Subject, ...]:
@@ -141,39 +153,12 @@ def open_subjects(paths: Iterable[Path]) -> tuple[Subject, ...]:
 
 
 def time_sensitive(graph: TemporalGraph) -> Flags:
-    """Entities with more than half of the time slots of their facts known; begin and end are two slots.
-
-    >>> graph = TemporalGraph.from_facts([("a", "r", "b", "1990", "-inf"), ("a", "r", "c", "1990", "1991")])
-    >>> dict(zip(graph.entities, time_sensitive(graph).tolist()))
-    {'a': True, 'b': False, 'c': True}
-    """
+    """Entities with more than half of the time slots of their facts known; begin and end are two slots."""
     known = (graph.begin != UNKNOWN).astype(np.float64) + (graph.end != UNKNOWN)
     ends = np.concatenate([graph.head, graph.tail])
     slots = 2.0 * np.bincount(ends, minlength=graph.n_entities)
     dated = np.bincount(ends, np.concatenate([known, known]), minlength=graph.n_entities)
     return np.asarray(2 * dated > slots)
-
-
-def sample(
-    source: TemporalGraph, target: TemporalGraph, gold: Pairs, share: float, rng: Generator
-) -> tuple[TemporalGraph, TemporalGraph, Pairs]:
-    """Keep a share of the pairs and of the entities without a partner on each side, and the facts between them.
-
-    >>> graph = TemporalGraph.from_facts([("a", "r", "b", "1990"), ("c", "r", "d", "1991")])
-    >>> pairs = np.arange(4).repeat(2).reshape(-1, 2)
-    >>> source, _, gold = sample(graph, graph, pairs, 1.0, np.random.default_rng(0))
-    >>> source.n_facts, len(gold)
-    (2, 4)
-    """
-    kept = np.sort(rng.permutation(len(gold))[: round(share * len(gold))])
-    parts, rows = [], []
-    for side, graph in enumerate((source, target)):
-        alone = np.setdiff1d(np.arange(graph.n_entities), gold[:, side])
-        some = rng.permutation(alone)[: round(share * len(alone))]
-        entities = np.sort(np.concatenate([gold[kept, side], some]))
-        parts.append(restricted(graph, entities))
-        rows.append(np.searchsorted(entities, gold[kept, side]))
-    return parts[0], parts[1], np.stack(rows, axis=1).astype(np.int32)
 
 
 def restricted(graph: TemporalGraph, entities: NDArray[np.integer]) -> TemporalGraph:

@@ -30,8 +30,7 @@ from dualmatch.research.experiments.paper import Setting
 from dualmatch.research.experiments.subject import Subject
 
 METHODS: Final[tuple[Method, ...]] = ("temporal", "dualmatch", "evidence", "fused")
-QUICK: Final = {"dimension": 16, "epochs": 4}
-"""Options of a quick run: a look at whether all is well, no figures to quote."""
+QUICK: Final = {"dimension": 16, "epochs": 4}  # options of a look at whether all is well, no figures to quote
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +70,7 @@ class Workbench:
     _temporal: tuple[int, Similarity, float] | None = None
 
     def config(self, method: Method = "dualmatch", **options: Any) -> Config:
-        """The options of a run, less those that the method does not read."""
-        given = {**self.options, **options}
-        foreign = Config.foreign_options(given, method)
-        return Config.checked(method=method, **{name: given[name] for name in given if name not in foreign})
+        return Config.checked(method=method, **{**self.options, **options})
 
     def key(self, cell: str, method: str, setting: Setting | None, seed: int | None = None, **options: Any) -> Key:
         """What a cell is of; a method without chance has no seed."""
