@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dualmatch.decode.shortlist import ordered
 from dualmatch.decode.verdicts import Reason, Verdict
 from dualmatch.errors import InputError
 from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.explain.explanation import Aspect, Candidate, Explanation, Fact, Lack, SharedFact
+from dualmatch.graph.arrays import Ids
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, precision_of
 from dualmatch.methods.alignment import Alignment
@@ -107,10 +107,10 @@ class _Explainer:
             bool(basis.is_seed[self.at]),
             evidence.log_odds,
             shared_in_words(basis, evidence),
-            None,
-            None,
-            others,
-            evidence.balance,
+            reason=None,
+            category=None,
+            others=others,
+            balance=evidence.balance,
         )
 
     def _probabilities(self) -> dict[int, float]:
@@ -210,7 +210,7 @@ def time_in_words(begin: int, end: int, opaque: bool) -> str:
     return " ".join(parts)
 
 
-def sides_of_entity(graph: TemporalGraph, entity: int) -> NDArray[np.int64]:
+def sides_of_entity(graph: TemporalGraph, entity: int) -> Ids:
     """The fact sides of an entity: the rows of its facts, plus n_facts where it is their tail; repeated facts once."""
     sides = np.concatenate([np.flatnonzero(graph.head == entity), np.flatnonzero(graph.tail == entity) + graph.n_facts])
     fact = sides % max(graph.n_facts, 1)
@@ -223,28 +223,24 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
     """Pairs of fact sides by name, each with what the two facts have in common."""
     source, target = basis.source, basis.target
     here, there = evidence.source_side, evidence.target_side
-    relation, entity = _ends(source, here), _ends(target, there)
-    alike = basis.same_relation(relation[0], entity[0]).tolist()
+    (relation, entity), (other_relation, other_entity) = _ends(source, here), _ends(target, there)
+    same_relation = basis.same_relation(relation, other_relation).tolist()
+    ends = zip(entity.tolist(), other_entity.tolist(), strict=True)
+    same_entity = [pair in basis.believed for pair in ends]
+    columns = here.tolist(), there.tolist(), same_relation, same_entity, evidence.weight.tolist()
     return tuple(
         SharedFact(
             fact_of(source, left),
             fact_of(target, right),
-            _same(same, ends in basis.believed),
+            _same(by_relation, by_entity),
             _same_dates(basis, left % source.n_facts, right % target.n_facts),
             weight,
         )
-        for left, right, same, ends, weight in zip(
-            here.tolist(),
-            there.tolist(),
-            alike,
-            zip(relation[1].tolist(), entity[1].tolist(), strict=True),
-            evidence.weight.tolist(),
-            strict=True,
-        )
+        for left, right, by_relation, by_entity, weight in zip(*columns, strict=True)
     )
 
 
-def _ends(graph: TemporalGraph, sides: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ends(graph: TemporalGraph, sides: Ids) -> tuple[Ids, Ids]:
     """The directed relation of each fact side, and the entity at its other end."""
     fact, is_tail = sides % max(graph.n_facts, 1), sides >= graph.n_facts
     relation = graph.relation[fact].astype(np.int64) + np.where(is_tail, graph.n_relations, 0)

@@ -12,22 +12,12 @@ Aspect = Literal["relation", "entity"]
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact as one of its entities sees it.
-
-    Attributes
-    ----------
-    other:
-        The entity at the other end.
-    is_subject:
-        Whether the entity that sees it is the fact's head.
-    time:
-        In words; empty where there is none.
-    """
+    """A fact as one of its entities sees it."""
 
     relation: str
-    other: str
-    is_subject: bool
-    time: str
+    other: str  # the entity at the other end
+    is_subject: bool  # whether the entity that sees it is the fact's head
+    time: str  # in words; empty where there is none
 
     def __str__(self) -> str:
         arrow = "→" if self.is_subject else "←"
@@ -36,23 +26,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class SharedFact:
-    """A fact of the entity and the fact of the other graph that says the same, or something of it.
-
-    Attributes
-    ----------
-    same:
-        What the two facts have in common, as far as the run knew: "relation", "entity" (at the other end).
-    same_dates:
-        "begin" and "end" with the date both agree on, as precise as they agree.
-    weight:
-        What it adds to the log-odds.
-    """
+    """A fact of the entity and the fact of the other graph that says the same, or something of it."""
 
     fact: Fact
     counterpart: Fact
-    same: tuple[Aspect, ...]
-    same_dates: tuple[str, ...]
-    weight: float
+    same: tuple[Aspect, ...]  # what the two have in common, as far as the run knew
+    same_dates: tuple[str, ...]  # "begin" and "end" with the date both agree on, as precise as they agree
+    weight: float  # what it adds to the log-odds
 
     def __str__(self) -> str:
         fact, other = self.fact, self.counterpart
@@ -69,16 +49,10 @@ class SharedFact:
 
 @dataclass(frozen=True)
 class Lack:
-    """A fact of the entity that a candidate does not share, or shares less of than the partner does.
-
-    Attributes
-    ----------
-    weight:
-        By how much less; None where there is no partner to compare with.
-    """
+    """A fact of the entity that a candidate does not share, or shares less of than the partner does."""
 
     fact: Fact
-    weight: float | None
+    weight: float | None  # by how much less; None where there is no partner to compare with
 
 
 @dataclass(frozen=True)
@@ -126,7 +100,7 @@ class Explanation:
     balance: Balance = field(default_factory=Balance)
 
     def as_dict(self, top: int | None = None) -> dict[str, Any]:
-        """Plain data for JSON, with at most `top` facts in each list; how many more there are is told."""
+        """Plain data for JSON, with at most `top` facts in each list; ``more_…`` counts the rest."""
         data = asdict(self)
         for part in (data, *data["others"]):
             for name in ("shared", "lacks"):
