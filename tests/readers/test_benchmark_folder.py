@@ -165,7 +165,7 @@ def test_repeated_facts_are_kept_and_counted(make_folder: MakeFolder) -> None:
     assert (graph.n_facts, graph.statistics.repeated_facts) == (6, 4)
 
 
-def test_an_end_before_its_begin_is_counted_and_told_and_both_ends_stay(
+def test_an_end_before_its_begin_is_counted_and_reported_and_both_ends_stay(
     make_folder: MakeFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     dates = "0\t-inf\n1\t1900\n2\t1900-03\n3\t1900-03-05\n4\t1899-12-31\n"

@@ -41,17 +41,24 @@ def unpacked_name(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path, where_missing: str = "check the path") -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked on the fly; whatever goes wrong inside the block becomes an `InputError`.
+    """Open a file for reading, unpacked on the fly; `where_missing` says what to do where there is none.
 
-    `where_missing` says what to do where there is no such file.
+    Whatever goes wrong inside the block becomes an `InputError`.
     """
-    try:
+    with as_input_error(path, where_missing):
         if path == STANDARD_INPUT:
             standard: Any = sys.stdin.buffer
             yield _unpacked(standard if isinstance(standard, io.BufferedReader) else io.BufferedReader(standard), path)
             return
         with path.open("rb") as file:
             yield _unpacked(file, path)
+
+
+@contextmanager
+def as_input_error(path: Path, where_missing: str = "check the path") -> Iterator[None]:
+    """Turn what can go wrong while a file is read into an `InputError`."""
+    try:
+        yield
     except FileNotFoundError:
         raise InputError(f"{shown(path)}: no such file; {where_missing}") from None
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:

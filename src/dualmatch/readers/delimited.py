@@ -13,7 +13,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, compress, islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -112,19 +112,16 @@ class _Table:
         as_text: Callable[[Sequence[str]], str],
     ) -> Rows:
         """Rows of split lines: blank ones are left out, ones of another width rejected."""
-        if any(len(record) != shape.width for record in records):
+        fits = [len(record) == shape.width for record in records]
+        if not all(fits):
+            given = records
             self.collector.rejections.add(
                 self.path,
-                [
-                    (row, numbers[row])
-                    for row, record in enumerate(records)
-                    if len(record) != shape.width and _is_filled(record)
-                ],
-                lambda row: f"{len(records[row])} columns where the first line has {shape.width}",
-                lambda row: as_text(records[row]),
+                [(row, number) for row, number in enumerate(numbers) if not fits[row] and _is_filled(given[row])],
+                lambda row: f"{len(given[row])} columns where the first line has {shape.width}",
+                lambda row: as_text(given[row]),
             )
-            good = [row for row, record in enumerate(records) if len(record) == shape.width]
-            return self._rows_of_records([records[row] for row in good], [numbers[row] for row in good], shape, as_text)
+            records, numbers = list(compress(records, fits)), list(compress(numbers, fits))
         columns = list(zip(*records, strict=True)) or [()] * shape.width
         texts = [pl.Series(role, columns[place], dtype=pl.String) for role, place in shape.places.items()]
         table = pl.DataFrame([pl.Series(LINE, numbers, dtype=pl.UInt32), *texts])
