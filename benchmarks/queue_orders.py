@@ -51,14 +51,14 @@ def compare(pair: SimulatedPair, reviewed: int, seed: int) -> dict[str, float]:
     return {name: _h1(answered(pair, rows), tested) - before for name, rows in chosen.items()}
 
 
-def orders(grounds: ExplanationBasis, seed: int) -> dict[str, np.ndarray]:
+def orders(basis: ExplanationBasis, seed: int) -> dict[str, np.ndarray]:
     """Source rows, by the queue and by what else it could be."""
-    queue = queue_of(grounds)
+    queue = queue_of(basis)
     middling = 4 * queue.probability * (1 - queue.probability)
     doubt = np.where(queue.linked, middling, np.maximum(middling, 1.0 - queue.probability))
-    settled = np.zeros(grounds.target.n_entities)
-    np.maximum.at(settled, grounds.pairs[:, 1], grounds.confidence)
-    here, there = waiting(grounds.source, 1 - queue.probability), waiting(grounds.target, 1 - settled)
+    settled = np.zeros(basis.target.n_entities)
+    np.maximum.at(settled, basis.pairs[:, 1], basis.confidence)
+    here, there = waiting(basis.source, 1 - queue.probability), waiting(basis.target, 1 - settled)
     both = np.where(queue.proposed >= 0, np.minimum(here, there[queue.proposed]), 0.0)
     scores = {
         "doubt × open neighbours, source only": doubt * here,

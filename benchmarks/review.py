@@ -38,14 +38,14 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=50)
     asked = parser.parse_args()
     pair = simulate(scale_world(asked.entities))
-    grounds = made_up(pair)
-    print(f"{pair.source!r}\n{len(grounds.pairs):,} pairs")
+    basis = made_up(pair)
+    print(f"{pair.source!r}\n{len(basis.pairs):,} pairs")
     with tempfile.TemporaryDirectory() as folder:
-        measure(grounds, Path(folder), asked.decisions)
+        measure(basis, Path(folder), asked.decisions)
 
 
-def measure(grounds: ExplanationBasis, folder: Path, decisions: int) -> None:
-    run = ExplainedRun(grounds, Config(), InputSpec((), (ReadOptions(), ReadOptions())), {})
+def measure(basis: ExplanationBasis, folder: Path, decisions: int) -> None:
+    run = ExplainedRun(basis, Config(), InputSpec((), (ReadOptions(), ReadOptions())), {})
     start = time.perf_counter()
     session = Session(folder / "links.tsv", run, DecisionLog.open(folder / "decisions.db"))
     print(f"order the queue: {time.perf_counter() - start:.2f} s")

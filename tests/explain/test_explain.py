@@ -64,31 +64,31 @@ def test_the_parts_add_up_to_the_confidence(mixed: Alignment) -> None:
 
 def test_facts_and_what_is_lacking_are_what_the_rounds_believed(mixed: Alignment) -> None:
     """The rest is left to rivals: they would hide whatever was made up here."""
-    grounds = basis_of(mixed)
+    basis = basis_of(mixed)
     pairs = free_candidates(mixed)
-    state = grounds.state
+    state = basis.state
     place = {pair: at for at, pair in enumerate(zip(state.candidates.row, state.candidates.column, strict=True))}
     value = np.array([state.value[place[pair]] for pair in map(tuple, pairs.tolist())])
-    told = np.array([each.weight.sum() + each.balance.names + each.balance.not_found for each in grounds.evidence(pairs)])
+    told = np.array([each.weight.sum() + each.balance.names + each.balance.not_found for each in basis.evidence(pairs)])
     # The last sweep judged by what was known before it.
     assert np.abs(told - value).max() < 1
     assert np.corrcoef(told, value)[0, 1] > 0.999
 
 
 def test_asked_together_or_one_by_one_or_from_the_other_side(mixed: Alignment) -> None:
-    grounds, flipped = basis_of(mixed), basis_of(mixed).flipped()
+    basis, flipped = basis_of(mixed), basis_of(mixed).flipped()
     pairs = free_candidates(mixed)[::10]
-    for pair, together in zip(pairs, grounds.evidence(pairs), strict=True):
-        (alone,), (there,) = grounds.evidence(pair[None]), flipped.evidence(pair[None, ::-1])
+    for pair, together in zip(pairs, basis.evidence(pairs), strict=True):
+        (alone,), (there,) = basis.evidence(pair[None]), flipped.evidence(pair[None, ::-1])
         assert (alone.log_odds, alone.weight.tolist()) == (together.log_odds, together.weight.tolist())
         assert (there.log_odds, there.source_side.tolist()) == (together.log_odds, together.target_side.tolist())
 
 
 def test_what_is_told_adds_up_too(mixed: Alignment) -> None:
-    grounds = basis_of(mixed)
+    basis = basis_of(mixed)
     links = zip(mixed.pairs[~mixed.is_seed][:20].tolist(), mixed.confidence[~mixed.is_seed][:20], strict=True)
     for (row, column), confidence in links:
-        why = explain(grounds, mixed.source.entities[row])
+        why = explain(basis, mixed.source.entities[row])
         assert (why.verdict, why.match) == ("linked", mixed.target.entities[column])
         weights = [fact.weight for fact in why.shared]
         assert sum(weights) + why.balance.total == pytest.approx(why.log_odds, abs=1e-9)
@@ -127,8 +127,8 @@ def test_facts_of_one_day_are_told_with_their_own_counterparts() -> None:
 
 
 def test_relations_that_became_one_are_told_as_equal(mixed: Alignment) -> None:
-    grounds = basis_of(mixed)
-    texts = [str(fact) for row in range(40) for fact in explain(grounds, mixed.source.entities[row]).shared]
+    basis = basis_of(mixed)
+    texts = [str(fact) for row in range(40) for fact in explain(basis, mixed.source.entities[row]).shared]
     assert sum("(= t-relation" in text for text in texts) > len(texts) / 4
     assert any("both begin" in text for text in texts)
 
@@ -264,9 +264,9 @@ def test_a_written_alignment_explains_the_same(small_world: Path, tmp_path: Path
     alignment = align(data.source, data.target, data.read_pairs(small_world / "sup_pairs"), method="evidence")
     path = tmp_path / "links.tsv"
     Outputs(path, explained=True).write(alignment, spec, spec.hashes())
-    grounds, in_memory = read_explanation_basis(path), basis_of(alignment)
+    basis, in_memory = read_explanation_basis(path), basis_of(alignment)
     for row, name in enumerate(data.source.entities):
-        from_file, by_id = explain(grounds, name), explain(grounds, str(data.source_ids[row]))
+        from_file, by_id = explain(basis, name), explain(basis, str(data.source_ids[row]))
         assert isinstance(from_file, Explanation)
         assert from_file == explain(in_memory, name) == by_id
     name = data.target.entities[0]
@@ -281,8 +281,8 @@ def test_many_to_one_is_known_to_explanations(small_world: Path, tmp_path: Path)
     expected = [alignment.unlinked.in_words(at, sides.target.entities) for at in range(len(alignment.unmatched))]
     assert expected
     assert not any(words.startswith("taken") for words in expected)
-    for grounds in (basis_of(alignment), read_explanation_basis(tmp_path / "links.tsv")):
-        assert [reasons(grounds)[row] for row in alignment.unmatched] == expected
+    for basis in (basis_of(alignment), read_explanation_basis(tmp_path / "links.tsv")):
+        assert [reasons(basis)[row] for row in alignment.unmatched] == expected
 
 
 def with_twin(graph: TemporalGraph, row: int) -> TemporalGraph:
@@ -308,7 +308,7 @@ def test_where_a_target_may_be_taken_twice_another_source_is_no_rival(mixed: Ali
 
 
 def test_no_rival_is_told_that_could_not_be(mixed: Alignment) -> None:
-    grounds = basis_of(mixed)
-    assert (grounds.candidates.data < 0.0005).any()
+    basis = basis_of(mixed)
+    assert (basis.candidates.data < 0.0005).any()
     for name in mixed.source.entities:
-        assert all(each.probability >= 0.0005 for each in explain(grounds, name).others)
+        assert all(each.probability >= 0.0005 for each in explain(basis, name).others)
