@@ -31,6 +31,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(DOCS / "sample" / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console.out, "_width", 100)
+    monkeypatch.setattr("dualmatch.methods.resources.quick_unit_seconds", lambda: 0.2)  # of a machine that is idle
     return tmp_path
 
 
