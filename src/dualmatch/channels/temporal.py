@@ -39,8 +39,6 @@ def temporal_similarity(
     ----------
     hops:
         L: how far temporal features travel.
-    zero_counts:
-        See `dualmatch.graph.matrices.time_adjacency`.
     memory_limit:
         Bytes that dense features may take.
     room:

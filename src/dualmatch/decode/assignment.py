@@ -79,15 +79,8 @@ def decide(
 ) -> Flags:
     """Choose the pairs that meet what was asked.
 
-    Parameters
-    ----------
-    own_threshold:
-        The method's own: pairs above it are chosen where nothing else is asked. None: all.
-    min_confidence:
-        Least confidence, replacing the method's own threshold.
-    max_fdr:
-        Largest expected share of wrong pairs (`within_fdr`), replacing the method's own threshold, or in addition to
-        `min_confidence`.
+    Pairs above the method's `own_threshold` (None: all), unless something else is asked: a least confidence, a largest
+    expected share of wrong pairs (`within_fdr`), or both.
     """
     chosen = np.ones(len(confidence), dtype=bool)
     if min_confidence is not None:

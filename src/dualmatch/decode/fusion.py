@@ -19,7 +19,7 @@ from dualmatch.decode.graph_matching import Distance, MatchingProblem, top_1
 from dualmatch.decode.similarity import Similarity, WeightedSimilarity, row_blocks
 from dualmatch.decode.sinkhorn import Kernel, Plan, kernel_of, sinkhorn, unbalanced
 from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, SparsePlan, sparse_sinkhorn
-from dualmatch.graph.arrays import Dense, Flags, Ids, Rows
+from dualmatch.graph.arrays import Dense, Ids, Rows
 
 Progress = Callable[[int, int], None]
 FUSED_WEIGHTS = (0.0, 0.1, 0.25, 0.5)
@@ -120,8 +120,6 @@ def fuse(
 
     Parameters
     ----------
-    evidence: (n_source, n_target) csr
-        Similarity of the evidence candidates.
     channels:
         Name → similarity. The best open columns of each open row, by each channel, become candidates as well, and the
         best open rows of each open column.
@@ -188,7 +186,9 @@ def _open_candidates(
         direct = known[block].toarray()
         listed = direct > 0
         for part, floor in zip(dense, floors, strict=True):
-            listed |= _among_best(part) | ((part >= floor) & (part > 0))
+            # the best of each column and of each row, ties with the last one included; nothing of 0 or below
+            of_row = np.partition(part, -_LISTED, axis=1)[:, [-_LISTED]] if part.shape[1] > _LISTED else -np.inf
+            listed |= (part > 0) & ((part >= floor) | (part >= of_row))
         row, column = np.divmod(np.flatnonzero(listed), listed.shape[1])
         rows.append(open_rows[block][row].astype(np.int64))
         columns.append(open_columns[column].astype(np.int64))
@@ -197,14 +197,6 @@ def _open_candidates(
             kept.append(np.maximum(part[row, column], 0.0))
     row, column, value = (np.concatenate(each) for each in (rows, columns, evidence_values))
     return _Listed(row, column, value, tuple(map(np.concatenate, values)), evidence.shape)
-
-
-def _among_best(part: Dense) -> Flags:
-    """Which entries are among the best of their row, ties with the last one included; nothing of 0 or below."""
-    best = part > 0
-    if part.shape[1] > _LISTED:
-        best &= part >= np.partition(part, -_LISTED, axis=1)[:, -_LISTED][:, None]
-    return best
 
 
 def _column_floor(channel: Similarity, open_rows: Rows, open_columns: Rows) -> Dense:

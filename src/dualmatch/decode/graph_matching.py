@@ -60,12 +60,8 @@ def matching_problem(
 ) -> MatchingProblem:
     """Build the matrices of two graphs, with k^r and k^t from WL kernels.
 
-    Parameters
-    ----------
-    pairs: (n, 2)
-        Seeds or pseudo-seeds: the two entities of a pair share a label in both kernels, as equal times do.
-    zero_counts:
-        As in the temporal channel: D compares the encoder's own A^t.
+    The two entities of each of the `pairs` (seeds or pseudo-seeds) share a label in both kernels, as equal times do.
+    `zero_counts` is that of the temporal channel: D compares the encoder's own A^t.
     """
     intervals = shared_intervals(source, target)
     graphs = ((source, intervals.source), (target, intervals.target))
@@ -95,14 +91,8 @@ def wl_kernel(
 ) -> float:
     """Normalised kernel k(G_s, G_t) / √(k(G_s, G_s) k(G_t, G_t)) in [0, 1].
 
-    Parameters
-    ----------
-    source, target: (n, n) csr
-        Adjacency; only where entries lie counts. Row i holds the neighbours of node i.
-    source_labels, target_labels: (n,)
-        Labels before the first iteration, in one numbering for both graphs.
-    iterations:
-        Refinements h; labels of all h + 1 rounds count.
+    Row i of an (n, n) adjacency matrix holds the neighbours of node i; only where entries lie counts. Both graphs share
+    one numbering of labels. There are h = `iterations` refinements, and the labels of all h + 1 rounds count.
 
     >>> path = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
     >>> wl_kernel(path, path, np.zeros(3, np.int64), np.zeros(3, np.int64))

@@ -140,14 +140,8 @@ def match(
 ) -> Marginals:
     """Compute the posterior of all candidates by belief propagation.
 
-    Parameters
-    ----------
-    log_weight: (n_candidates,) float64
-        Weight of each pair against its two entities having no partner.
-    elsewhere: (n_rows,), (n_columns,) float64
-        A pair that is no candidate weighs the product of its row's and its column's number.
-    messages:
-        Those of an earlier call to begin with.
+    `log_weight` is that of each pair against its two entities having no partner. A pair that is no candidate weighs the
+    product of its row's and its column's number in `elsewhere`. `messages` are those of an earlier call to begin with.
     """
     row, column = candidates.row, candidates.column
     messages = messages or (np.ones(len(row)), np.ones(len(row)))

@@ -17,6 +17,7 @@ from scipy import sparse
 from dualmatch.decode.sinkhorn import Best, log_convergence
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Dense, Floats, Rows
+from dualmatch.graph.matrices import row_numbers
 
 EVIDENCE_ITERATIONS: Final = 20
 """Iterations for candidates of evidence: entities that share a weak one take longer to part than ten steps."""
@@ -62,15 +63,7 @@ class SparsePlan:
 def sparse_sinkhorn(
     similarity: sparse.csr_array, sharpness: float, iterations: int = 10, engine: Engine | None = None
 ) -> SparsePlan:
-    """Balance sparse candidates against a background of 1.
-
-    Parameters
-    ----------
-    similarity: (n_source, n_target) csr
-        At most about 700 / sharpness, so that exp stays finite.
-    engine:
-        Where blocks of rows are summed.
-    """
+    """Balance sparse candidates, of similarity at most about 700 / sharpness, against a background of 1."""
     if engine is None or similarity.nnz < engine.least_entries:
         engine = InProcess()
     similarity = sparse.csr_array(similarity, dtype=np.float64)
@@ -84,7 +77,7 @@ def sparse_sinkhorn(
         u_first, v_second = _scales((rows, columns), excess.shape, iterations, engine)
         v_first, u_second = _scales((columns, rows), excess_t.shape, iterations, engine)
     u, v = np.sqrt(u_first * u_second), np.sqrt(v_first * v_second)
-    data = u[_row_numbers(excess)] * (1.0 + excess.data) * v[excess.indices]
+    data = u[row_numbers(excess)] * (1.0 + excess.data) * v[excess.indices]
     entries = sparse.csr_array((data, excess.indices, excess.indptr), shape=excess.shape)
     return SparsePlan(similarity, entries, u, v, sharpness, iterations)
 
@@ -121,13 +114,9 @@ def _rows_times(matrix: sparse.csr_array, first: int, last: int, vector: Floats)
     return product
 
 
-def _row_numbers(entries: sparse.csr_array) -> Rows:
-    return np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
-
-
 def row_best(entries: sparse.csr_array) -> tuple[Rows, Dense]:
     """The best column of each row (the first of equals) and its entry; 0 where a row has none."""
-    n_rows, row = entries.shape[0], _row_numbers(entries)
+    n_rows, row = entries.shape[0], row_numbers(entries)
     index, value = np.zeros(n_rows, np.intp), np.zeros(n_rows, np.float32)
     order = np.lexsort((entries.indices, -entries.data, row))
     filled = np.flatnonzero(np.diff(entries.indptr))
@@ -141,7 +130,7 @@ def ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns:
     n_rows, n_columns = entries.shape
     partner = np.full(n_rows, -1, np.int64)
     partner[rows] = columns
-    row = _row_numbers(entries)
+    row = row_numbers(entries)
     at_pair = entries.indices == partner[row]
     own = np.full(n_rows, -np.inf)
     own[row[at_pair]] = entries.data[at_pair]

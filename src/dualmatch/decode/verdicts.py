@@ -90,8 +90,6 @@ def unlinked(
 
     Parameters
     ----------
-    candidates:
-        The best of every row.
     in_a_fact: (n_rows,) bool
         Whether the row's entity is in any fact.
     no_partner: (n_rows,) float64

@@ -59,17 +59,9 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
     touched = np.zeros(len(entities), dtype=bool)
     touched[arrived[:, [0, 2]].ravel()] = True
     head, relation, tail, begin, end = np.concatenate([old, arrived]).astype(np.int32).T
-    whole = TemporalGraph(
-        head,
-        relation,
-        tail,
-        begin,
-        end,
-        tuple(entities),
-        tuple(relations),
-        name=graph.name,
-        opaque_times=graph.opaque_times if graph.has_times or not more.has_times else more.opaque_times,
-    )
+    opaque = graph.opaque_times if graph.has_times or not more.has_times else more.opaque_times
+    names = tuple(entities), tuple(relations)
+    whole = TemporalGraph(head, relation, tail, begin, end, *names, name=graph.name, opaque_times=opaque)
     return Grown(whole, row_of, int(known.sum()), touched)
 
 

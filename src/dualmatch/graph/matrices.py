@@ -40,14 +40,7 @@ def shared_intervals(source: TemporalGraph, target: TemporalGraph) -> Intervals:
 def time_counts(graph: TemporalGraph, interval: Ids, n_intervals: int, tails: bool = True) -> sparse.csr_array:
     """Count |Q_et|, the facts of entity e that carry interval t; a repeated fact counts again.
 
-    Parameters
-    ----------
-    tails:
-        Also count the facts in which the entity is tail, in columns of their own.
-
-    Returns
-    -------
-    (n_entities, 2 * n_intervals) csr, or (n_entities, n_intervals) without tails
+    (n_entities, n_intervals); with `tails`, facts in which the entity is tail follow in as many columns of their own.
     """
     dated = interval != NO_INTERVAL
     rows, columns = [graph.head[dated]], [interval[dated]]
@@ -64,17 +57,14 @@ def time_counts(graph: TemporalGraph, interval: Ids, n_intervals: int, tails: bo
 def time_adjacency(counts: sparse.csr_array, zero_counts: bool = False) -> sparse.csr_array:
     """A^t (eq. time_adj): softmax of each row of counts, both parts together.
 
-    Parameters
-    ----------
-    zero_counts:
-        Whether an interval without a fact enters with exp(0) = 1, as the equation is printed (every entry is then
-        stored: small graphs only), or not at all, as in the program behind the published figures.
+    With `zero_counts`, an interval without a fact enters with exp(0) = 1, as the equation is printed (every entry is
+    then stored: small graphs only); without, not at all, as in the program behind the published figures.
     """
     if zero_counts:
         dense = counts.toarray().astype(np.float64)
         weights = np.exp(dense - dense.max(axis=1, keepdims=True))
         return sparse.csr_array((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
-    row = _row_numbers(counts)
+    row = row_numbers(counts)
     # exp of a count overflows at 89. The largest of each row is subtracted first, which leaves the softmax the same.
     largest = np.zeros(counts.shape[0], dtype=np.float32)
     np.maximum.at(largest, row, counts.data)
@@ -134,7 +124,7 @@ def relational_adjacency(graph: TemporalGraph, inverses: bool = True) -> sparse.
 
 def l2_rows(matrix: sparse.csr_array) -> sparse.csr_array:
     """Each row divided by its Euclidean norm; empty rows stay empty."""
-    row = _row_numbers(matrix)
+    row = row_numbers(matrix)
     norm = np.sqrt(np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0]))
     data = matrix.data / np.where(norm > 0, norm, 1.0)[row]
     return sparse.csr_array((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
@@ -150,5 +140,6 @@ def _weighted_edges(graph: TemporalGraph, weight: Floats, inverses: bool) -> spa
     return edges
 
 
-def _row_numbers(matrix: sparse.csr_array) -> Rows:
+def row_numbers(matrix: sparse.csr_array) -> Rows:
+    """(nnz,): the row of each stored entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -28,16 +28,11 @@ def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, Rows]:
     order = fact_order(
         head, relation, tail, graph.begin, graph.end, n_entities=graph.n_entities, n_relations=graph.n_relations
     )
+    entities = tuple(graph.entities[row] for row in entity_order)
+    relations = tuple(graph.relations[row] for row in relation_order)
+    head, relation, tail, begin, end = (each[order] for each in (head, relation, tail, graph.begin, graph.end))
     ordered = TemporalGraph(
-        head[order],
-        relation[order],
-        tail[order],
-        graph.begin[order],
-        graph.end[order],
-        tuple(graph.entities[row] for row in entity_order),
-        tuple(graph.relations[row] for row in relation_order),
-        name=graph.name,
-        opaque_times=graph.opaque_times,
+        head, relation, tail, begin, end, entities, relations, name=graph.name, opaque_times=graph.opaque_times
     )
     return ordered, entity_order
 

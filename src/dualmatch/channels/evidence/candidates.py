@@ -56,12 +56,7 @@ def find_candidates(
 ) -> sp.csr_matrix:
     """Similarity of the best candidates: the union of the best of each row and of each column.
 
-    Parameters
-    ----------
-    shape:
-        How many entities the graphs have, where `scored` is about some of them.
-    engine:
-        Where blocks of rows are searched.
+    `shape` is how many entities the graphs have, where `scored` is about some of them.
     """
     engine, among = engine or InProcess(), scored.among
     by_row = _best_of(scored.source, scored.target, n_candidates, engine)

@@ -89,7 +89,6 @@ def _stacked(engine: Engine, function: Callable[..., Dense], operands: tuple[Any
 
 
 def _folded(tokens: sp.csr_matrix, first: int, last: int, fold: sp.csr_matrix) -> Dense:
-    """Tokens of some entities in few dimensions."""
     folded: Dense = (tokens[first:last] @ fold).toarray()
     return folded
 

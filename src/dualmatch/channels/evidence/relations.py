@@ -38,7 +38,7 @@ class RelationAlignment:
         entries = self.similarity.tocoo()
         kept = _are_links(entries) & (entries.row < self.similarity.shape[0] // 2)
         row, column = entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64)
-        # scipy gives a matrix and no numbers for no places at all
+        # scipy gives a matrix, not numbers, for no places at all
         support = np.asarray(self.support[row, column], dtype=np.int64).ravel() if len(row) else row
         return row, column, entries.data[kept], support
 
@@ -46,15 +46,7 @@ class RelationAlignment:
 def align_relations(
     source: FactSides, target: FactSides, pairs: Ids, engine: Engine | None = None
 ) -> RelationAlignment:
-    """Cosine of each pair of directed relations over the entity pairs they connect.
-
-    Parameters
-    ----------
-    pairs: (n, 2) int64
-        Aligned entities, each entity at most once.
-    engine:
-        Where blocks of pairs are counted.
-    """
+    """Cosine of each pair of directed relations over the aligned (n, 2) `pairs`, each entity at most once."""
     engine = engine or InProcess()
     n_source, n_target = source.n_directed, target.n_directed
     with engine.placed(*_edges(source, pairs[:, 0]), *_edges(target, pairs[:, 1])) as edges:

@@ -222,10 +222,7 @@ class _Search:
         first = np.cumsum(n_target) - n_target
         place = first[pair] + j - target.first_fact[tie_target[pair]]
         sum_target = np.bincount(place, from_target, minlength=int(n_target.sum()))
-        return (
-            np.maximum.reduceat(sum_source, np.cumsum(n_source) - n_source),
-            np.maximum.reduceat(sum_target, first),
-        )
+        return (np.maximum.reduceat(sum_source, np.cumsum(n_source) - n_source), np.maximum.reduceat(sum_target, first))
 
     def open_pairs(self, unknown: tuple[Floats, Floats]) -> _Found:
         """Facts of both entities of a candidate that begin, or else end, at one time, where that supports it.

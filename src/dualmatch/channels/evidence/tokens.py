@@ -86,13 +86,8 @@ class TokenBuilder:
     def build(self, known: Knowledge | None, among: Among | None = None, smoothing: float | None = None) -> Tokens:
         """Build tokens from times only where nothing is known yet, else also from relations and neighbours.
 
-        Parameters
-        ----------
-        among:
-            Entities to build tokens for; weights still rest on all entities. The cost is that of these entities and of
-            those that share their tokens.
-        smoothing:
-            That of all entities' tokens, where only some are built.
+        With `among`, only tokens of these entities are built, at the cost of these and of all that share their tokens.
+        Weights still rest on all entities, and `smoothing` is that of all entities' tokens.
         """
         n_entities = self.source.n_entities, self.target.n_entities
         classes = None if known is None else (known.source_class.tobytes(), known.target_class.tobytes())

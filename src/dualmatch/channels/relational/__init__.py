@@ -50,29 +50,14 @@ def relational_similarity(
     progress: Callable[[int, int, str], None] | None = None,
     checkpoint: CheckpointStore | None = None,
 ) -> FactorSimilarity:
-    """S^r: train the encoder on seed pairs, then compare all entities by cosine.
-
-    Parameters
-    ----------
-    pseudo:
-        Whether the seeds were found rather than given; it decides the number of epochs.
-    progress:
-        Called with (steps done, steps in all, the loss in words).
-    """
+    """S^r: train the encoder on seed pairs, then compare all entities by cosine (see `train.relational_embeddings`)."""
     check_training(config)
     from dualmatch.channels.relational.train import relational_embeddings
 
     training = _training(source, target, config)
     return FactorSimilarity(
         *relational_embeddings(
-            source,
-            target,
-            seeds,
-            training,
-            pseudo=pseudo,
-            seed=config.seed,
-            progress=progress,
-            checkpoint=checkpoint,
+            source, target, seeds, training, pseudo=pseudo, seed=config.seed, progress=progress, checkpoint=checkpoint
         )
     )
 

@@ -128,8 +128,7 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
 
 def known_times(source: TemporalGraph, target: TemporalGraph) -> Ids:
     """The distinct known times of both graphs in order: the rows of the encoder's time vectors."""
-    columns = [getattr(graph, name) for graph in (source, target) for name in ("begin", "end")]
-    codes: Ids = np.unique(np.concatenate(columns)).astype(np.int64)
+    codes = np.unique(np.concatenate([source.begin, source.end, target.begin, target.end])).astype(np.int64)
     known: Ids = codes[codes != UNKNOWN]
     return known
 

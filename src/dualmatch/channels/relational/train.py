@@ -74,12 +74,10 @@ def relational_embeddings(
     progress: Progress | None = None,
     checkpoint: CheckpointStore | None = None,
 ) -> tuple[Dense, Dense]:
-    """Train on the seed pairs and encode both graphs.
+    """Train on the seed pairs and encode both graphs, in rows of length 1, so that S^r = h_s @ h_t.T.
 
     Parameters
     ----------
-    seeds: (n, 2)
-        Pairs of source and target rows.
     pseudo:
         Whether the seeds were found rather than given; it decides the number of epochs.
     seed:
@@ -89,12 +87,6 @@ def relational_embeddings(
     checkpoint:
         Written after every epoch; training resumes from what it holds.
 
-    Returns
-    -------
-    (n_source, 2 (L + 1) d) and (n_target, 2 (L + 1) d) float32 rows of length 1, so that S^r = h_s @ h_t.T.
-
-    Examples
-    --------
     >>> graph = TemporalGraph.from_facts([("Ada", "lived in", "London", "1835", "1852")])
     >>> h_source, h_target = relational_embeddings(graph, graph, np.array([[0, 0]]), TrainingConfig(epochs=1))
     >>> h_source.shape
