@@ -1,7 +1,8 @@
 """Lock a folder for one process that writes or for any number that read; the kernel frees it when they end.
 
-By hand and not by `filelock`, whose locks are exclusive, empty the lock file, which says here who holds it, and need
-a folder that can be written: updates read finished runs side by side, and from archives that are read-only.
+By hand and not by `filelock` (4.2), whose `FileLock` is exclusive and opens its file for writing, and whose
+`ReadWriteLock` needs an SQLite file: it refuses the lock files of earlier runs, which say in JSON who holds them, and
+makes one in order to read. Updates read finished runs side by side, read-only archives among them, and change nothing.
 """
 
 from __future__ import annotations
