@@ -25,7 +25,7 @@ KEY = {"cell": "run", "dataset": "d", "inputs": "abc", "method": "evidence", "se
 
 
 class Counted:
-    """A computation that tells how often it was made."""
+    """A computation that counts how often it was made."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -120,7 +120,7 @@ def test_a_damaged_cell_is_computed_again(tmp_path: Path, caplog: pytest.LogCapt
 
 
 def test_a_cell_tells_what_computed_it(tmp_path: Path) -> None:
-    """Versions stay the same while code changes; a cell of before this was told says that it is not."""
+    """Versions stay the same while code changes; a cell from before this was recorded says so."""
     work = Counted()
     first, second = Cells(tmp_path), Cells(tmp_path)
     for cells in (first, second):

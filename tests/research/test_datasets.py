@@ -99,10 +99,12 @@ def dataset(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_dataset_comes_whole_and_is_not_fetched_twice(server: Served, dataset: Dataset) -> None:
     assert "planted" not in fetched_folders()
     seen: list[tuple[str, int, int]] = []
-    path = fetch(dataset, progress=lambda *told: seen.append(told))
+    path = fetch(dataset, progress=lambda *step: seen.append(step))
     assert {file.name: file.read_bytes() for file in path.iterdir()} == CONTENT
-    assert {name: told for name, received, told in seen if received == told} == {k: len(v) for k, v in CONTENT.items()}
-    assert len(seen) > 3  # large files come in pieces, each told
+    assert {name: total for name, received, total in seen if received == total} == {
+        k: len(v) for k, v in CONTENT.items()
+    }
+    assert len(seen) > 3  # large files come in pieces, each reported
     server.asked.clear()
     fetch(dataset)
     assert server.asked == []
@@ -134,7 +136,7 @@ def test_a_server_without_ranges_or_a_part_too_long_starts_anew(server: Served, 
 
 
 def test_a_file_of_unknown_hash_is_never_pieced_together(server: Served, dataset: Dataset) -> None:
-    """Its beginning may be anything, and nothing would tell."""
+    """Its beginning may be anything, and nothing would show it."""
     dataset.path.mkdir(parents=True)
     (dataset.path / ".ent_ids_1.part").write_bytes(b"<h")
     fetch(dataset)

@@ -1,4 +1,4 @@
-"""All nine experiments, small, on simulated data: what they write, that they go on, that they share their trainings."""
+"""All nine experiments, small, on simulated data: what they write, that they resume and share trainings."""
 
 from __future__ import annotations
 

@@ -106,7 +106,6 @@ def _without_each_part(bench: Workbench, method: Method, seeds: tuple[int, ...])
     """Rows of a method, and what each part is worth; for the paper's, first in one line which earn their place."""
     paper_name = (bench.subject.paper_name or "") if method == "dualmatch" else ""
     quoted_whole = ABLATION["whole"].get(paper_name)
-    pairs = len(bench.subject.tested(_SETTING))
     whole = [PARTS[method]["whole"][1](bench, seed) for seed in seeds]
     rows, notes = [], []
     verdicts: dict[str, list[str]] = {}
@@ -121,7 +120,7 @@ def _without_each_part(bench: Workbench, method: Method, seeds: tuple[int, ...])
         opened = spread(_h1(run, "open") for run in shown)
         rows.append((label, *hits, change, opened, *(quoted or (None, None, None)), was))
         if isinstance(change, Spread):
-            found = verdict_of(change, method in TRAINED, pairs)
+            found = verdict_of(change, method in TRAINED, len(bench.subject.tested(_SETTING)))
             verdicts.setdefault(found.kind, []).append(part.removeprefix("− "))
             name = part if method == "dualmatch" else label
             notes.append(f"{name}: {found.words}{'' if was is None else f' (quoted: {was:+.1f} on {paper_name})'}.")

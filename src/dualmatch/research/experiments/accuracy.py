@@ -1,7 +1,4 @@
-"""Tables "Overall EA results" and "The result of sensitive analysis": accuracy in each setting, ours and published.
-
-The second holds apart the pairs that time says much about and those that it does not.
-"""
+"""Tables "Overall EA results" and "The result of sensitive analysis": accuracy by setting, and by group of pairs."""
 
 from __future__ import annotations
 

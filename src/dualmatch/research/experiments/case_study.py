@@ -61,13 +61,12 @@ def choices(bench: Workbench, seed: int) -> Arrays | None:
         chosen = float(computed(bench.decoded(_SETTING, seed))["chosen"])
         temporal, relational = bench.temporal()[0], bench.relational(trained)
         found: Arrays = {"known": trained["known"], "alpha": np.array(chosen)}
-        for name, alpha in (("time", None), ("relations", 0.0), ("whole", chosen)):
-            if alpha is None:
-                best = bench.time_plan().best()
-            else:
-                run = bench.context(seed=seed, alphas=(alpha,))
-                best = decode_channels(run, temporal, relational, trained["known"]).plan.best()
-            found[name], found[f"{name} probability"] = best.column_of_row, best.value_of_row
+        best = {"time": bench.time_plan().best()}
+        for name, alpha in (("relations", 0.0), ("whole", chosen)):
+            run = bench.context(seed=seed, alphas=(alpha,))
+            best[name] = decode_channels(run, temporal, relational, trained["known"]).plan.best()
+        for name, each in best.items():
+            found[name], found[f"{name} probability"] = each.column_of_row, each.value_of_row
         return found
 
     return bench.cells.arrays(bench.key("choices", "dualmatch", _SETTING, seed), compute)

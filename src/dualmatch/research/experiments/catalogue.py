@@ -23,7 +23,6 @@ from dualmatch.research.experiments.workbench import Study
 
 FIGURES: Final = "results"  # folder beside RESULTS.md that figures and CSV files are copied to
 _LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png))\)")  # to a table or figure beside a page
-_COPIED: Final = (".csv", ".png", ".svg")
 
 
 EXPERIMENTS: Final[dict[str, Callable[[Study], Report]]] = {
@@ -56,25 +55,20 @@ def collect_results(folder: Path, page: Path) -> list[Path]:
         "each of them, and what we make of it: [docs/experiments.md](docs/experiments.md). Tables as CSV and figures "
         f"as SVG: [{FIGURES}/]({FIGURES}/).",
         PROTOCOLS,
-        "\n".join(
-            f"- [{name}](#{_anchor(texts[name])})" if name in texts else f"- {name}: {NOT_RUN}" for name in EXPERIMENTS
-        ),
     ]
+    contents, sections = [], []
     for name in EXPERIMENTS:
-        if name in texts:
-            text = re.sub(r"(?m)^#", "##", texts[name].strip().replace(f"{PROTOCOLS}\n\n", ""))  # said once, above
-            parts.append(_LINKED.sub(rf"]({FIGURES}/\g<file>)", text))
-        else:
-            parts.append(f"## {name}\n\n{NOT_RUN}")
+        if name not in texts:
+            contents.append(f"- {name}: {NOT_RUN}")
+            sections.append(f"## {name}\n\n{NOT_RUN}")
+            continue
+        title = re.sub(r"[^\w\- ]", "", texts[name].splitlines()[0].lstrip("# ").lower())
+        contents.append(f"- [{name}](#{title.replace(' ', '-')})")  # where GitHub and its like jump to
+        text = re.sub(r"(?m)^#", "##", texts[name].strip().replace(f"{PROTOCOLS}\n\n", ""))  # said once, above
+        sections.append(_LINKED.sub(rf"]({FIGURES}/\g<file>)", text))
     files = [file for name, text in texts.items() for file in _linked_files(folder, name, text)]
-    write_text(page, "\n\n".join(parts) + "\n")
+    write_text(page, "\n\n".join([*parts, "\n".join(contents), *sections]) + "\n")
     return [page, *_copied(files, page.parent / FIGURES)]
-
-
-def _anchor(text: str) -> str:
-    """Where GitHub and its like jump to: the page's own title."""
-    title = text.splitlines()[0].lstrip("# ")
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _linked_files(folder: Path, name: str, text: str) -> list[Path]:
@@ -100,6 +94,6 @@ def _copied(files: list[Path], to: Path) -> list[Path]:
     kept = {path.name for path in files}
     for path in to.iterdir():
         ours = any(path.stem == name or path.stem.startswith(f"{name}-") for name in EXPERIMENTS)
-        if ours and path.suffix in _COPIED and path.name not in kept:
+        if ours and path.suffix in (".csv", ".png", ".svg") and path.name not in kept:
             path.unlink()
     return [to / path.name for path in files]

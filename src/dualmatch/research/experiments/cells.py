@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 
 CELL_FORMAT: Final = 1  # raise it by hand when what a cell holds, or how it is computed, changes
 _NO_FIGURES: Final = ("app", "charts", "cli", "report", "research", "review")  # rooms that no figure depends on
-_NOT_RECORDED: Final = "not recorded"
 
 Key = Mapping[str, Any]
 Result = dict[str, Any]
@@ -46,7 +45,7 @@ class Provenance(NamedTuple):
     machine: str
 
 
-UNKNOWN: Final = Provenance(_NOT_RECORDED, _NOT_RECORDED)
+UNKNOWN: Final = Provenance("not recorded", "not recorded")
 
 
 @dataclass
@@ -175,6 +174,6 @@ def provenance_in_words(made: Iterable[Provenance]) -> str:
     codes = [each.code for each in cells]
     counts = {code: codes.count(code) for code in sorted(set(codes))}
     words = [f"{code} ({count} {'cells' if count > 1 else 'cell'})" for code, count in counts.items()]
-    machines = [each for each in dict.fromkeys(cell.machine for cell in cells) if each != _NOT_RECORDED]
+    machines = [each for each in dict.fromkeys(cell.machine for cell in cells) if each != UNKNOWN.machine]
     code = codes[0] if len(counts) == 1 else ", ".join(words)
     return f"code {code}; on {' and '.join(machines) or here().machine}"

@@ -132,7 +132,7 @@ def _reason(curve: Curve, driver: str) -> str:
             f"{seen}: it falls with α whatever H@1 does, as S^t is made of the very times that this term compares, and "
             "more weight on them suits the term, right or wrong."
         )
-    return f"{seen}: it tells how well all choices correspond, also of entities without a partner, not which are right."
+    return f"{seen}: it measures how well all choices correspond, with a partner or without, not which are right."
 
 
 def decoder(study: Study) -> Report:

@@ -1,6 +1,6 @@
 """Figures: described as data, drawn with matplotlib, which is imported only then.
 
-Series differ by marker and line style, not by colour alone, so that they can be told apart in black and white.
+Series differ by marker and line style, not by colour alone, so that they differ in black and white, too.
 """
 
 from __future__ import annotations

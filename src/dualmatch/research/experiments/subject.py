@@ -87,14 +87,10 @@ class Subject:
         """All true pairs that are no seeds."""
         return self.gold[len(self.seeds(setting)) :]
 
-    @cached_property
-    def is_time_sensitive(self) -> tuple[Flags, Flags]:
-        return time_sensitive(self.source), time_sensitive(self.target)
-
     def groups(self, setting: Setting) -> dict[str, Pairs]:
         """Tested pairs by time sensitivity; empty where no pair is lowly sensitive."""
         tested = self.tested(setting)
-        high = self.is_time_sensitive[0][tested[:, 0]] & self.is_time_sensitive[1][tested[:, 1]]
+        high = time_sensitive(self.source)[tested[:, 0]] & time_sensitive(self.target)[tested[:, 1]]
         return {} if high.all() or not high.any() else {"high": tested[high], "low": tested[~high]}
 
     def sets(self, setting: Setting) -> dict[str, Pairs]:

@@ -84,8 +84,6 @@ class Workbench:
             "options": {**self.options, **options},
         }
 
-    # Whole methods
-
     def align(self, method: Method, seeds: Pairs, seed: int = 0) -> Alignment:
         config, known = self.config(method, seed=seed), seeds if len(seeds) else None
         return align(self.subject.source, self.subject.target, known, config=config, progress=self.progress)
@@ -126,8 +124,6 @@ class Workbench:
             "seconds": {"temporal": self.temporal()[1]},
             "unit_seconds": unit,
         }
-
-    # The paper's method, step by step
 
     def context(self, **options: Any) -> MethodContext:
         """What each step of `align` needs: no seeds, nothing forbidden, nothing kept."""
