@@ -217,7 +217,7 @@ def test_how_much_is_looked_at_in_one_go_changes_nothing(at_once: int, monkeypat
 
 
 def test_supporters_may_be_another_list() -> None:
-    """Some candidates, asked for by themselves, are told what they were told among all."""
+    """Some candidates by themselves have the support that they have among all."""
     case = Case.drawn(5)
     whole = case.support()
     some = np.arange(0, len(case.candidates), 3)

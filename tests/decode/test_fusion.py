@@ -14,7 +14,7 @@ EVIDENCE = sparse.csr_array(
     np.array([[0.9, 0, 0, 0], [0, 0.8, 0, 0], [0, 0, 0.3, 0.3], [0, 0, 0, 0]], dtype=np.float32)
 )
 OPEN = np.array([2, 3])
-# It contradicts what is settled, and tells 2 and 3 apart.
+# It contradicts what is settled, and separates 2 and 3.
 CHANNEL = HeldSimilarity(np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 1, 0.9, 0.1], [1, 0, 0.2, 0.8]], dtype=np.float32))
 
 

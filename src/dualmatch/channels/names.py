@@ -4,8 +4,7 @@ Two labels agree to a degree: they are equal, share most of their letters, some,
 among true pairs is learnt from pairs that the facts have settled, and how often by chance from pairs drawn at random.
 The logarithm of the ratio is added to the evidence of the facts (Fellegi and Sunter, 1969; frequency-based weights for
 equal labels after Newcombe, 1959). Labels in different scripts are transliterated and compared by their consonants;
-whether that tells anything is learnt for each pair of scripts by itself, so what cannot be compared ends up saying
-nothing.
+the weight of that is learnt for each pair of scripts, so scripts that cannot be compared end up with none.
 """
 
 from __future__ import annotations

@@ -62,10 +62,8 @@ def temporal_similarity(
     take = None if room is None else _Room(room).take
     dense_bytes = memory_limit // (4 * (hops + 1))
     features = []
-    for graph, interval, matrix in (
-        (source, intervals.source, propagation[0]),
-        (target, intervals.target, propagation[1]),
-    ):
+    sides = zip((source, target), (intervals.source, intervals.target), propagation, strict=True)
+    for graph, interval, matrix in sides:
         adjacency = time_adjacency(time_counts(graph, interval, intervals.count), zero_counts)
         features.append(temporal_features(adjacency, matrix, hops, dense_bytes, take=take))
     return factor_similarity(features[0], features[1], memory_limit // 2)

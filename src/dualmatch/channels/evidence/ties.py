@@ -138,7 +138,7 @@ class Ties:
 def _by_words(graph: TemporalGraph, fact: Ids, most_facts: int) -> NDArray[np.uint64]:
     """A number for each fact, listed from both ends, that is the same from either and depends on its words alone.
 
-    Facts of one tie and one date are told apart by it where a tie is too long; where none is, nothing is computed.
+    It orders facts of one tie and one date where a tie is too long; where none is, nothing is computed.
     """
     if not len(fact):
         return np.zeros(0, dtype=np.uint64)

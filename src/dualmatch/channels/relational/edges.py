@@ -98,31 +98,18 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
     """
     facts = _join(source, target)
     edges, edge_of_fact, edge_of_inverse = _edges(facts)
-    relation_sets = _group(
-        np.concatenate([edge_of_fact, edge_of_inverse]),
-        np.concatenate([facts.relation, facts.relation + facts.n_relations]),
-        edges.n_edges,
-        2 * facts.n_relations,
-    )
-    everyone = np.arange(facts.n_entities)
+    n, n_directed, everyone = facts.n_entities, 2 * facts.n_relations, np.arange(facts.n_entities)
+    directed = np.append(facts.relation, facts.relation + facts.n_relations)
     rows = np.repeat(everyone, np.diff(edges.indptr))
     return Structure(
         n_source=source.n_entities,
         n_target=target.n_entities,
         edges=edges,
-        relation_sets=relation_sets,
+        relation_sets=_group(np.append(edge_of_fact, edge_of_inverse), directed, edges.n_edges, n_directed),
         time_sets=_group(*facts.dated(edge_of_fact, edge_of_inverse), edges.n_edges, facts.n_times),
-        near_entities=_row_means(
-            np.concatenate([rows, everyone]),
-            np.concatenate([edges.neighbour, everyone]),
-            (facts.n_entities, facts.n_entities),
-        ),
-        near_relations=_row_means(
-            np.concatenate([facts.head, facts.tail]),
-            np.concatenate([facts.relation, facts.relation + facts.n_relations]),
-            (facts.n_entities, 2 * facts.n_relations),
-        ),
-        near_times=_row_means(*facts.dated(facts.head, facts.tail), (facts.n_entities, facts.n_times)),
+        near_entities=_row_means(np.append(rows, everyone), np.append(edges.neighbour, everyone), (n, n)),
+        near_relations=_row_means(np.append(facts.head, facts.tail), directed, (n, n_directed)),
+        near_times=_row_means(*facts.dated(facts.head, facts.tail), (n, facts.n_times)),
     )
 
 
