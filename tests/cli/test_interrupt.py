@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from dualmatch.cli.main import main
+from dualmatch.files.table_writer import TABLE_WRITERS
 from dualmatch.simulate import scale_world, simulate, write_folder
 
 SAID = "dualmatch: interrupted; nothing half-written is left"
@@ -50,7 +51,7 @@ def test_ctrl_c_while_writing(
     links = tmp_path / "links.tsv"
     if old is not None:
         links.write_text(old)
-    monkeypatch.setattr(pl.DataFrame, "write_csv", interrupted)
+    monkeypatch.setitem(TABLE_WRITERS, "tsv", interrupted)
     with pytest.raises(SystemExit) as caught:
         main(["align", str(small_world), "-o", str(links), "--force"])
     assert caught.value.code == 130
