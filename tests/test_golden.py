@@ -96,7 +96,7 @@ def test_a_review_goes_on_with_its_decisions(golden: Path) -> None:
     with served(golden / "links.tsv", folder=golden) as serving:
         client, session = Client(serving.address), serving.session
         assert session.decided == 4
-        now, place = session.log.state, session.run.grounds.source.entity_rows
+        now, place = session.log.state, session.run.basis.source.entity_rows
         assert [now.of(row["source"]).status for row in linked[:4]] == ["accepted", "rejected", "skipped", "open"]
         assert now.of(alone[0]["source"]).status == "no match"
         assert "4 of 60 decided" in client.ask("/").text

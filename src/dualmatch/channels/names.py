@@ -62,8 +62,20 @@ class Labels:
 
     @cached_property
     def frequency(self) -> Floats:
-        """How many labels of this graph have the same text, for each label."""
-        return np.bincount(self.key)[self.key].astype(np.float64)
+        """How many labels of this graph would have the same text by chance, for each label.
+
+        Counts are discounted as those of dates are (`dualmatch.channels.evidence.dates`): where nearly all labels are
+        unique, that two graphs share one is no accident.
+        """
+        count = np.bincount(self.key)[self.key].astype(np.float64)
+        return count - self.discount
+
+    @cached_property
+    def discount(self) -> float:
+        """What a count is too high by (Ney, Essen and Kneser, 1994)."""
+        count = np.bincount(self.key)
+        once, twice = float((count == 1).sum()), float((count == 2).sum())
+        return once / (once + 2.0 * twice + 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +212,8 @@ class Names:
         ratio = np.log(agreement[scripts, degree] / chance)
         # Equal labels speak against nothing, and those that nobody else has say no less than nearly equal ones.
         nearly = np.log(agreement[scripts, _EQUAL - 1] / self.by_chance[scripts, _EQUAL - 1])
-        size = float(len(self.sides[0].key)) * len(self.sides[1].key)
-        is_unique = comparison.chance <= float((1.0 + 1e-9) / max(size, 1.0) ** 0.5)
+        of_one = [(1.0 - side.discount) / max(len(side.key), 1) for side in self.sides]
+        is_unique = comparison.chance <= (1.0 + 1e-9) * np.sqrt(of_one[0] * of_one[1])
         least = np.where(is_unique, np.maximum(nearly, 0.0), 0.0)
         ratio = np.where(degree == _EQUAL, np.maximum(ratio, least), ratio)
         evidence: Floats = np.where(compared, np.clip(ratio, _WEAKEST, _STRONGEST), 0.0)

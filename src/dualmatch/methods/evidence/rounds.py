@@ -43,6 +43,8 @@ _NEVER: Final = -50.0  # log-odds of a candidate that is new
 _PATIENCE: Final = 8  # rounds in which few seeds may lead to fewer pairs before the rounds may end
 _BOLD: Final = 4  # times the seeds: pairs to believe where few are believed yet
 _FEWEST_BOLD: Final = 10
+_STALLED_SHARE: Final = 0.05  # of the smaller graph: fewer pairs without seeds are no start
+_BOLD_SHARE: Final = 0.2  # of the smaller graph: pairs to believe then
 _SEED: Final = 150.0  # log-likelihood ratio of a seed
 _CLOSING_ROUNDS: Final = 4
 _CLOSED_SHARE: Final = 0.002  # of the links: where a closing round changes no more, the next would change nothing
@@ -286,22 +288,25 @@ def run_rounds(
 
 
 def emboldened(problem: Problem, state: RoundState) -> RoundState:
-    """A state that believes its best pairs, where few seeds have led to fewer pairs yet: one has to begin somewhere.
+    """A state that believes its best pairs where nearly none is likely yet: one has to begin somewhere.
 
-    Its log-odds are raised until a few times as many pairs are likelier right than not as there are seeds. The next
-    round weighs them by their evidence again, and gives up what does not hold.
+    Its log-odds are raised until a few times as many pairs are likelier right than not as there are seeds; without
+    seeds, a share of the smaller graph. The next round weighs them by their evidence again, and drops what does not hold.
     """
     found = state.pairs.log_odds[~problem.is_given(state.pairs.pairs[:, 0], state.pairs.pairs[:, 1])]
     if not len(found) or not _is_slow_to_start(problem, int((found > 0.0).sum())) or not state.has_slots:
         return state
-    least = np.sort(found)[::-1][: max(_BOLD * len(problem.given), _FEWEST_BOLD)][-1]
+    n_bold = _BOLD * len(problem.given) if len(problem.given) else int(_BOLD_SHARE * min(problem.shape))
+    least = np.sort(found)[::-1][: max(n_bold, _FEWEST_BOLD)][-1]
     given = problem.is_given(state.candidates.row, state.candidates.column)
     return replace(state, log_odds=np.where(given, state.log_odds, state.log_odds + max(1.0 - least, 0.0)))
 
 
 def _is_slow_to_start(problem: Problem, n_found: int) -> bool:
-    """Whether seeds are few, and led to fewer pairs."""
-    return problem.has_few_seeds and n_found < len(problem.given)
+    """Whether seeds are few, and led to fewer pairs; or there are none, and next to nothing was found."""
+    if len(problem.given):
+        return problem.has_few_seeds and n_found < len(problem.given)
+    return n_found < _STALLED_SHARE * min(problem.shape)
 
 
 def changed(before: Ids, after: Ids) -> int:
@@ -321,12 +326,13 @@ def _is_stable(problem: Problem, rounds: list[Round]) -> bool:
     return last.changed <= (_SLOW_SHARE if is_slow else STABLE_SHARE) * last.pairs
 
 
-def closed(problem: Problem, state: RoundState, links: Ids) -> RoundState:
+def closed(problem: Problem, state: RoundState, links: Ids, learns: bool = True) -> RoundState:
     """The state with what can be found among open entities where all links, (n, 2), are certain.
 
     A pair whose neighbours are each likely, and none certain, may stay just below one half; given the links as seeds,
     it would be found. These last rounds see to it that feeding links back finds next to nothing new. Links stay as
     likely as they were, and so does how likely entities are to have no partner: that is what the trial has tested.
+    A trial does not learn the model anew (`learns`), and leaves settled pairs as they are.
     """
     if not len(links):
         return state
@@ -335,7 +341,7 @@ def closed(problem: Problem, state: RoundState, links: Ids) -> RoundState:
     now, granted = replace(state, log_odds=log_odds), problem.granting(links)
     before = now.believed.pairs
     for _ in range(_CLOSING_ROUNDS):
-        now, _ = next_round(granted, now, whole=False)
+        now = next_round(granted, now, whole=False)[0] if learns else trial_round(granted, now)
         after = now.believed.pairs
         if changed(before, after) <= _CLOSED_SHARE * len(links):
             break
