@@ -291,7 +291,8 @@ def emboldened(problem: Problem, state: RoundState) -> RoundState:
     """A state that believes its best pairs where nearly none is likely yet: one has to begin somewhere.
 
     Its log-odds are raised until a few times as many pairs are likelier right than not as there are seeds; without
-    seeds, a share of the smaller graph. The next round weighs them by their evidence again, and drops what does not hold.
+    seeds, a share of the smaller graph. The next round weighs them by their evidence again, and drops what does not
+    hold.
     """
     found = state.pairs.log_odds[~problem.is_given(state.pairs.pairs[:, 0], state.pairs.pairs[:, 1])]
     if not len(found) or not _is_slow_to_start(problem, int((found > 0.0).sum())) or not state.has_slots:
