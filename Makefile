@@ -24,7 +24,7 @@ chromium:
 test-sssom:
 	$(PYTHON) -m venv .venv-sssom
 	.venv-sssom/bin/pip install --quiet --disable-pip-version-check --editable '.[sssom]' pytest hypothesis
-	.venv-sssom/bin/python -m pytest tests/io/test_export.py
+	.venv-sssom/bin/python -m pytest tests/links/test_write.py
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .

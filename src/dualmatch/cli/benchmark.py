@@ -71,7 +71,9 @@ def benchmark_command(
     json_output.write(report)
     if not quiet and not json_output.to_stdout:
         console.out.print(console.ranking_table(report["protocols"]))
-        console.out.print(console.links_table(report["abstention"], report["calibration"]["ece"]))
+        console.out.print(
+            console.links_table(report["abstention"], report["calibration"]["ece"], report["calibration"].get("all"))
+        )
         console.out.print(console.verdicts_table(report["verdicts"]))
         console.say(console.cost_line(report))
 

@@ -134,8 +134,8 @@ def ranking_table(protocols: Mapping[str, Mapping[str, Mapping[str, float]]]) ->
     return table
 
 
-def links_table(abstention: Mapping[str, Any], ece: float | None) -> Table:
-    """Precision, recall and calibration of the links."""
+def links_table(abstention: Mapping[str, Any], ece: float | None, everything: Mapping[str, Any] | None = None) -> Table:
+    """Precision, recall and calibration of the links; `everything`: calibration of all 1-to-1 pairs."""
     rows = {
         "links given": f"{abstention['emitted']:,}",
         "of these right (precision)": percent(abstention["precision"]),
@@ -144,7 +144,11 @@ def links_table(abstention: Mapping[str, Any], ece: float | None) -> Table:
     }
     if abstention.get("no_match_recall") is not None:
         rows["of the entities without a partner left alone"] = percent(abstention["no_match_recall"])
+    if (known := abstention.get("known")) and known["f1"] is not None:
+        rows["F1 over links that touch a tested pair"] = f"{known['f1']:.3f}"
     rows["confidence is off by, on average (ECE)"] = "–" if ece is None else f"{ece:.3f}"
+    if everything is not None and everything["ece"] is not None:
+        rows["the same over all 1-to-1 pairs, however unlikely"] = f"{everything['ece']:.3f}"
     return figures_table("What the links are worth", rows)
 
 

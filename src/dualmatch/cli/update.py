@@ -19,9 +19,6 @@ from dualmatch.files.compressed import STANDARD_INPUT
 if TYPE_CHECKING:
     from dualmatch.runs.outputs import Outputs
 
-if TYPE_CHECKING:
-    pass
-
 
 @click.command("update")
 @click.argument("finished", metavar="RUN", type=PATH)
@@ -46,10 +43,10 @@ def update_command(
 ) -> None:
     """Align again after new facts have arrived, from a finished RUN.
 
-    RUN is the folder of align --run. New facts may bring new entities and times. Links above a confidence of 0.9 stay,
-    and are evidence for the rest. What was left open, and what is new, looks for a partner once more; nothing is learnt
-    again. It takes a fraction of a whole run, and the new run can be updated in turn. Once much has changed, align
-    anew: a pair that new facts speak against stays as long as it is only updated.
+    RUN is the folder of align --run. New facts may bring new entities and times. The rounds resume where RUN ended,
+    so they are few; old links are weighed again, and new facts can overturn them. It takes a fraction of a whole run,
+    and the new run can be updated in turn. Confidence is still judged by the test that RUN did on its own pairs: align
+    anew once much has changed.
 
     Beside the links, NEW/changes.tsv lists every link that is new, lost or has another partner, and why.
 

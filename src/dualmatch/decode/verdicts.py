@@ -17,6 +17,9 @@ NO_MATCH_FROM: Final = 0.75
 """An entity has no match where the chance that it has no partner is at least this: three times out of four."""
 
 
+_WORTH_NAMING: Final = 0.1  # a candidate less likely than this is no reason by itself, tied or taken
+
+
 class Verdict(StrEnum):
     """The outcome for a source entity."""
 
@@ -117,8 +120,8 @@ def unlinked(
         Reason.NO_FACTS: ~in_a_fact[row],
         Reason.NO_PARTNER: is_no_match,
         Reason.NOTHING_SHARED: best < 0,
-        Reason.TIED: candidates.tied[row],
-        Reason.TAKEN: taken[best],
+        Reason.TIED: candidates.tied[row] & (probability >= _WORTH_NAMING),
+        Reason.TAKEN: taken[best] & (probability >= _WORTH_NAMING),
         Reason.BELOW_ASKED: probability > enough,
     }
     reason = np.select([*reasons.values()], [*reasons], Reason.TOO_LITTLE).astype(np.int8)

@@ -132,7 +132,7 @@ def align(
         raise InputError("a run that is kept keeps its training, too; leave the checkpoint out")
     if store is None:
         store = NullStore(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
-    known = check_pairs(seeds, source, target)
+    known = check_pairs(seeds, source, target, many_to_one=config.many_to_one)
     forbidden = check_forbidden(forbid, source, target, known)
     context = MethodContext(
         source, target, known, config, Stages(progress), store, literals, Forbidden(forbidden), engine

@@ -38,8 +38,17 @@ def as_graph(given: TemporalGraph | Source, side: Literal["source", "target"]) -
         raise InputError(str(error) if str(error).startswith(side) else f"{side}: {error}") from None
 
 
-def check_pairs(pairs: KnownPairs | None, source: TemporalGraph, target: TemporalGraph, what: str = "seeds") -> Pairs:
-    """Known pairs as (n, 2) rows; unknown entities and entities given twice are errors. Messages call them `what`."""
+def check_pairs(
+    pairs: KnownPairs | None,
+    source: TemporalGraph,
+    target: TemporalGraph,
+    what: str = "seeds",
+    many_to_one: bool = False,
+) -> Pairs:
+    """Known pairs as (n, 2) rows; unknown entities are errors, and so are entities given twice.
+
+    With `many_to_one` several sources may have one target. Messages call the pairs `what`.
+    """
     try:
         given = np.asarray([] if pairs is None else pairs if isinstance(pairs, np.ndarray) else [*pairs])
     except ValueError:
@@ -54,7 +63,7 @@ def check_pairs(pairs: KnownPairs | None, source: TemporalGraph, target: Tempora
         if column.min() < 0 or column.max() >= graph.n_entities:
             raise InputError(f"{what}: a {side} row lies outside 0…{graph.n_entities - 1}; give rows of {graph.name}")
         values, counts = np.unique(column, return_counts=True)
-        if (counts > 1).any():
+        if (counts > 1).any() and not (many_to_one and side == "target"):
             name, times = graph.entities[int(values[counts > 1][0])], int(counts[counts > 1][0])
             raise InputError(
                 f"{what}: {side} entity {name!r} stands in {times} pairs; pairs are 1-to-1, keep one of them"

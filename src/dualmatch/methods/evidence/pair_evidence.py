@@ -27,7 +27,7 @@ _VISIBLE: Final = 0.005  # less would be shown as 0.00
 _WORDS: Final = {
     "names": "labels compared",
     "not_found": "facts that the other graph lacks",
-    "prior": "expected of any such pair",
+    "prior": "having a partner rather than none",
     "rivals": "other partners, listed or not",
     "correction": "corrected by the trial",
 }
@@ -44,7 +44,7 @@ class Balance:
     not_found:
         What facts take away that the other graph does not have.
     prior:
-        What was to be expected of any two entities with so many facts.
+        That two entities with so many facts have partners at all, and each other of all, against both having none.
     rivals:
         What other partners of the two entities take away, those that are candidates and those that are none.
     correction:
