@@ -171,3 +171,16 @@ def test_runners_up_are_candidates_other_than_the_partner(noisy: SimulatedPair) 
     assert found.target.shape == (noisy.source.n_entities, 3)
     np.testing.assert_allclose(found.probability[:, 0], np.where(plan.max(axis=1) < 5e-7, 0, plan.max(axis=1)))
     assert (np.diff(found.probability, axis=1) <= 0).all()
+
+
+def test_links_of_a_many_to_one_run_can_be_given_back() -> None:
+    """Two records of one person share their target; as seeds they are refused only where pairs are 1-to-1."""
+    facts = [("p", "met", f"x{i}", str(1800 + i)) for i in range(6)]
+    twice = [*facts, *(("p again", relation, tail, time) for _, relation, tail, time in facts)]
+    source = TemporalGraph.from_facts(twice)
+    target = TemporalGraph.from_facts([("q", "P1", f"y{i}", str(1800 + i)) for i in range(6)])
+    seeds = [("p", "q"), ("p again", "q")]
+    with pytest.raises(InputError, match="target entity 'q' stands in 2 pairs"):
+        align(source, target, seeds)
+    links = {(s, t) for s, t, _ in align(source, target, seeds, many_to_one=True).links()}
+    assert set(seeds) <= links

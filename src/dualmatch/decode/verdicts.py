@@ -17,7 +17,7 @@ NO_MATCH_FROM: Final = 0.75
 """An entity has no match where the chance that it has no partner is at least this: three times out of four."""
 
 
-_WORTH_NAMING: Final = 0.1  # a candidate less likely than this is no reason by itself, tied or taken
+_WORTH_NAMING: Final = 0.01  # candidates less likely than this are no reason by being tied
 
 
 class Verdict(StrEnum):
@@ -121,7 +121,7 @@ def unlinked(
         Reason.NO_PARTNER: is_no_match,
         Reason.NOTHING_SHARED: best < 0,
         Reason.TIED: candidates.tied[row] & (probability >= _WORTH_NAMING),
-        Reason.TAKEN: taken[best] & (probability >= _WORTH_NAMING),
+        Reason.TAKEN: taken[best],
         Reason.BELOW_ASKED: probability > enough,
     }
     reason = np.select([*reasons.values()], [*reasons], Reason.TOO_LITTLE).astype(np.int8)
