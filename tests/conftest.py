@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +82,14 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], watched: P
     assert shown.out == ""
     assert "Traceback" not in shown.err
     return shown.err
+
+
+@pytest.fixture(autouse=True)
+def denormals() -> Iterator[None]:
+    """Undo a switch of the whole process: training flushes denormal numbers, and hypothesis refuses to draw without."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")

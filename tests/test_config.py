@@ -114,3 +114,4 @@ def test_it_is_known_of_every_option_which_methods_read_it() -> None:
 def test_options_that_a_method_does_not_read_are_foreign_to_it(method: Method, foreign: list[str]) -> None:
     given = ["method", "min_confidence", "many_to_one", "seed", "hops", "sharpness", "alphas"]
     assert sorted(Config.foreign_options(given, method)) == sorted(foreign)
+    assert sorted(Config.refused_options(given, method)) == sorted(set(foreign) - {"seed"})

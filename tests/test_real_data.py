@@ -73,6 +73,7 @@ def test_yago_features_have_the_known_non_zeros(yago: BenchmarkFolder) -> None:
     assert non_zeros == [[1_849_100, 6_981_008], [3_303_102, 18_773_204]]
 
 
+@pytest.mark.slow
 def test_yago_by_time_alone(yago: BenchmarkFolder) -> None:
     alignment, evaluation = evaluated(yago, high="time_sensitive_link2", low="not_sensitive_link2")
     assert len(alignment.pseudo_seeds) == pytest.approx(9_782, abs=5)
@@ -83,6 +84,7 @@ def test_yago_by_time_alone(yago: BenchmarkFolder) -> None:
     assert (high.mrr, low.mrr) == pytest.approx((0.929, 0.192), abs=0.001)
 
 
+@pytest.mark.slow
 def test_dicews_by_time_alone(dicews: BenchmarkFolder) -> None:
     _, evaluation = evaluated(dicews)
     paper, opened = evaluation.paper["all"], evaluation.open["all"]

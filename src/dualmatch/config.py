@@ -33,11 +33,11 @@ Reflection = Literal["auto", "all", "times", "none"]
 
 _TEMPORAL: Final[frozenset[Method]] = frozenset({"temporal", "dualmatch", "fused"})
 READ_BY: Final[Mapping[str, frozenset[Method]]] = {
-    **dict.fromkeys(("method", "min_confidence", "memory_limit", "seed"), frozenset(get_args(Method))),
+    **dict.fromkeys(("method", "min_confidence", "memory_limit"), frozenset(get_args(Method))),
     **dict.fromkeys(("max_fdr", "many_to_one"), EXPLAINED),
     **dict.fromkeys(("hops", "zero_counts"), _TEMPORAL),
     **dict.fromkeys(("sharpness", "sinkhorn_iterations"), _TEMPORAL - EXPLAINED),
-    **dict.fromkeys(("dimension", "epochs", "batch", "learning_rate", "dropout"), TRAINED),
+    **dict.fromkeys(("seed", "dimension", "epochs", "batch", "learning_rate", "dropout"), TRAINED),
     **dict.fromkeys(("reflection", "negatives", "time_aspect", "device", "wl_iterations"), TRAINED),
     **dict.fromkeys(("decoder", "alphas"), TRAINED - EXPLAINED),
 }
@@ -174,6 +174,11 @@ class Config(BaseModel):
         ['hops']
         """
         return [name for name in cls.model_fields if name in given and method not in READ_BY[name]]
+
+    @classmethod
+    def refused_options(cls, given: Collection[str], method: Method) -> list[str]:
+        """Foreign options that a call must not give; a seed is good with every method, whether it draws or not."""
+        return [name for name in cls.foreign_options(given, method) if name != "seed"]
 
 
 def options_in_words(error: ValidationError) -> str:

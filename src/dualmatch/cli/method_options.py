@@ -145,7 +145,7 @@ def config_of(
 
     own, filed = given(options), dict(from_file or {})
     method = own.get("method") or filed.get("method", DEFAULT_METHOD)
-    if foreign := Config.foreign_options(own, method):
+    if foreign := Config.refused_options(own, method):
         lines = (
             f"--{name.replace('_', '-')} is not read by method {method}, only by "
             f"{' and '.join(each for each in offered if each in READ_BY[name])}; leave it out, or change --method"

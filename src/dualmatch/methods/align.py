@@ -115,7 +115,7 @@ def align(
     check_graphs(source, target)
     check_memory(source, target, config)
     check_deciding(config)
-    if foreign := Config.foreign_options(options, config.method):
+    if foreign := Config.refused_options(options, config.method):
         raise ConfigError(
             "\n".join(f"option {name}: method {config.method} does not read it; leave it out" for name in foreign)
         )
