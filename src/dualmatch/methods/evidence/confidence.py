@@ -173,7 +173,7 @@ def _one_trial(problem: Problem, state: RoundState, number: int) -> Trial:
     now = _without_donors(state, thin)
     for _ in range(_TRIAL_ROUNDS):
         now = trial_round(thin.problem, now)
-    now = closed(thin.problem, now, now.believed.pairs, learns=False)
+    now = closed(thin.problem, now, now.believed.pairs)
     touched = thin.is_donor[0][now.pairs.pairs[:, 0]] | thin.is_donor[1][now.pairs.pairs[:, 1]]
     pairs, log_odds = now.pairs.pairs[touched], now.pairs.log_odds[touched]
     partner = np.full(problem.shape[0], -1, dtype=np.int64)

@@ -327,13 +327,12 @@ def _is_stable(problem: Problem, rounds: list[Round]) -> bool:
     return last.changed <= (_SLOW_SHARE if is_slow else STABLE_SHARE) * last.pairs
 
 
-def closed(problem: Problem, state: RoundState, links: Ids, learns: bool = True) -> RoundState:
+def closed(problem: Problem, state: RoundState, links: Ids) -> RoundState:
     """The state with what can be found among open entities where all links, (n, 2), are certain.
 
     A pair whose neighbours are each likely, and none certain, may stay just below one half; given the links as seeds,
     it would be found. These last rounds see to it that feeding links back finds next to nothing new. Links stay as
     likely as they were, and so does how likely entities are to have no partner: that is what the trial has tested.
-    A trial does not learn the model anew (`learns`), and leaves settled pairs as they are.
     """
     if not len(links):
         return state
@@ -342,7 +341,7 @@ def closed(problem: Problem, state: RoundState, links: Ids, learns: bool = True)
     now, granted = replace(state, log_odds=log_odds), problem.granting(links)
     before = now.believed.pairs
     for _ in range(_CLOSING_ROUNDS):
-        now = next_round(granted, now, whole=False)[0] if learns else trial_round(granted, now)
+        now, _ = next_round(granted, now, whole=False)
         after = now.believed.pairs
         if changed(before, after) <= _CLOSED_SHARE * len(links):
             break
