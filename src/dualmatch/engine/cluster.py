@@ -17,7 +17,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -296,6 +296,8 @@ def _leave(client: Client) -> None:
     try:
         client.close()
     except (Exception, asyncio.CancelledError) as error:
+        with suppress(Exception, asyncio.CancelledError):
+            client.close()  # what was half done is done; else the client tries it when it is collected
         logger.debug("the connection to the scheduler was lost before it could be closed (%s)", error)
 
 
