@@ -10,7 +10,7 @@ import pytest
 
 from dualmatch.errors import OutputError
 from dualmatch.files import atomic
-from dualmatch.files.atomic import check_writable, newest, remove_leftover, replacing, replacing_together, write_text
+from dualmatch.files.atomic import Transaction, check_writable, remove_leftover, replacing, write_text
 from dualmatch.files.table_writer import TABLE_WRITERS
 
 
@@ -102,22 +102,22 @@ def test_what_writing_would_refuse_late_is_refused_early(
 
 def test_files_replaced_together_change_together(old: Path) -> None:
     other = old.with_name("other")
-    with replacing_together():
-        write_text(old, "new")
-        write_text(other, "new, too")
+    with Transaction() as together:
+        write_text(old, "new", together)
+        write_text(other, "new, too", together)
         assert old.read_text() == "old"
         assert not other.exists()
-        assert newest(old).read_text() == "new"
+        assert together.newest(old).read_text() == "new"
     assert (old.read_text(), other.read_text()) == ("new", "new, too")
-    assert newest(old) == old
+    assert together.newest(old) == old
     assert sorted(old.parent.iterdir()) == [other, old]
 
 
 def test_where_one_of_them_cannot_be_written_none_changes(old: Path) -> None:
     other = old.with_name("other")
-    with pytest.raises(OutputError, match="No space left on device"), replacing_together():  # noqa: PT012
-        write_text(old, "new")
-        with replacing(other) as temporary:
+    with pytest.raises(OutputError, match="No space left on device"), Transaction() as together:  # noqa: PT012
+        write_text(old, "new", together)
+        with replacing(other, together) as temporary:
             temporary.write_text("half")
             raise OSError(28, "No space left on device")
     assert old.read_text() == "old"
@@ -140,19 +140,27 @@ def test_what_a_killed_process_left_is_removed(old: Path) -> None:
     assert not left.exists()
 
 
-def test_a_block_within_another_ends_with_that(tmp_path: Path) -> None:
+def test_an_error_after_the_last_of_them_changes_nothing_either(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.write_text("old")
 
     def both() -> None:
-        with replacing_together():
-            with replacing_together():
-                write_text(first, "new")
+        with Transaction() as together:
+            write_text(first, "new", together)
             assert first.read_text() == "old"
-            write_text(second, "new")
+            write_text(second, "new", together)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         both()
     assert [path.name for path in tmp_path.iterdir()] == ["first"]
     assert first.read_text() == "old"
+
+
+def test_a_file_outside_the_transaction_is_replaced_at_once(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    with Transaction() as together:
+        write_text(first, "new", together)
+        write_text(second, "new")
+        assert [path.name for path in tmp_path.glob("[!.]*")] == ["second"]
+    assert first.read_text() == second.read_text() == "new"

@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO, Final
+from types import TracebackType
+from typing import BinaryIO, Final, Self
 
 from dualmatch.errors import OutputError
 
@@ -55,8 +55,38 @@ def _identity(path: Path) -> object:
     return status.st_dev, status.st_ino
 
 
+class Transaction:
+    """Files that take their places together at the end of a ``with`` block, or none where one cannot be written."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Path, Path] = {}  # the final place of each file → its temporary file, complete and synced
+
+    def add(self, place: Path, temporary: Path) -> None:
+        self._waiting[place] = temporary
+
+    def newest(self, path: Path) -> Path:
+        """Where the newest bytes of a file are: in its temporary file, until the end of the block."""
+        return self._waiting.get(Path(os.path.realpath(path)), path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            for place, temporary in self._waiting.items() if kind is None else ():
+                with _as_output_error(place):
+                    temporary.replace(place)
+            for folder in dict.fromkeys(place.parent for place in self._waiting) if kind is None else ():
+                with _as_output_error(folder):
+                    sync(folder)
+        finally:
+            for temporary in self._waiting.values():
+                _remove(temporary)
+            self._waiting.clear()
+
+
 @contextmanager
-def open_output(path: Path) -> Iterator[BinaryIO]:
+def open_output(path: Path, together: Transaction | None = None) -> Iterator[BinaryIO]:
     """Open a file that is replaced when it is complete, or standard output."""
     if path == STANDARD_OUTPUT:
         held = io.BytesIO()  # polars does not say that it was a pipe which broke, Python does
@@ -64,65 +94,33 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
         sys.stdout.buffer.write(held.getbuffer())
         sys.stdout.buffer.flush()
         return
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replacing(path, together) as temporary, temporary.open("wb") as file:
         yield file
 
 
-_waiting: ContextVar[dict[Path, Path] | None] = ContextVar("waiting", default=None)
-"""Within `replacing_together`: the final place of each file → its temporary file, complete and synced."""
-
-
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, together: Transaction | None = None) -> Iterator[Path]:
     """Give a temporary name in the same folder; rename it to `path` once all is written and synced.
 
-    Whatever goes wrong in between, Ctrl-C included, `path` stays as it was and the temporary file is removed. A
-    symbolic link stays one: the file it points to is replaced.
+    In a transaction it is renamed at the end of that. Whatever goes wrong in between, Ctrl-C included, `path` stays as
+    it was and the temporary file is removed. A symbolic link stays one: the file it points to is replaced.
     """
-    place, waiting = Path(os.path.realpath(path)), _waiting.get()
+    place = Path(os.path.realpath(path))
     temporary = _temporary(place, os.getpid())
+    is_waiting = False
     try:
         with _as_output_error(path):
             yield temporary
             sync(temporary)
-            if waiting is None:
+            if together is None:
                 temporary.replace(place)
                 sync(place.parent)
             else:
-                waiting[place] = temporary
+                together.add(place, temporary)
+                is_waiting = True
     finally:
-        if waiting is None or place not in waiting:
+        if not is_waiting:
             _remove(temporary)
-
-
-@contextmanager
-def replacing_together() -> Iterator[None]:
-    """Replace all files written within the block at its end, or none where one cannot be written.
-
-    A block within another one ends with the outer one.
-    """
-    if _waiting.get() is not None:
-        yield
-        return
-    waiting: dict[Path, Path] = {}
-    token = _waiting.set(waiting)
-    try:
-        yield
-        for place, temporary in waiting.items():
-            with _as_output_error(place):
-                temporary.replace(place)
-        for folder in dict.fromkeys(place.parent for place in waiting):
-            with _as_output_error(folder):
-                sync(folder)
-    finally:
-        _waiting.reset(token)
-        for temporary in waiting.values():
-            _remove(temporary)
-
-
-def newest(path: Path) -> Path:
-    """Where the newest bytes of a file are: in its temporary file, while files are replaced together."""
-    return (_waiting.get() or {}).get(Path(os.path.realpath(path)), path)
 
 
 def remove_leftover(path: Path, process: int) -> None:
@@ -147,9 +145,9 @@ def _as_output_error(path: Path) -> Iterator[None]:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error}); nothing was changed") from error
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, together: Transaction | None = None) -> None:
     """Replace what `path` held by a text."""
-    with replacing(path) as temporary:
+    with replacing(path, together) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.errors import InputError
-from dualmatch.files.atomic import replacing
+from dualmatch.files.atomic import Transaction, replacing
 
 Arrays = dict[str, NDArray[Any]]
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
@@ -56,11 +56,18 @@ def matrix_as_arrays(name: str, matrix: sp.csr_matrix | sp.csr_array) -> Arrays:
     return {f"{name}.{part}": values for part, values in zip(_PARTS, parts, strict=True)}
 
 
-def write_arrays(path: Path, about: Mapping[str, Any], arrays: Arrays, *, compressed: bool = False) -> None:
+def write_arrays(
+    path: Path,
+    about: Mapping[str, Any],
+    arrays: Arrays,
+    *,
+    compressed: bool = False,
+    together: Transaction | None = None,
+) -> None:
     """Write a file, completely or not at all."""
     text = np.frombuffer(json.dumps(about, sort_keys=True, allow_nan=False).encode(), np.uint8)
     named: dict[str, Any] = {_ABOUT: text, **arrays}
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replacing(path, together) as temporary, temporary.open("wb") as file:
         (np.savez_compressed if compressed else np.savez)(file, **named)
 
 

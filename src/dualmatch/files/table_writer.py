@@ -13,7 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from dualmatch.errors import OutputError
-from dualmatch.files.atomic import STANDARD_OUTPUT, open_output
+from dualmatch.files.atomic import STANDARD_OUTPUT, Transaction, open_output
 
 DECIMALS: Final = 6
 TABLE_EXTENSIONS: Final = {
@@ -37,11 +37,11 @@ def format_by_name(path: Path, extensions: Mapping[str, str]) -> str:
     return "tsv"
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
+def write_table(table: pl.DataFrame, path: Path, together: Transaction | None = None) -> None:
     """Write a table in the format of its name; ``-`` is standard output, as TSV."""
     write = TABLE_WRITERS[format_by_name(path, TABLE_EXTENSIONS)]
     check_table(table, path)
-    with open_output(path) as file:
+    with open_output(path, together) as file:
         write(table, file)
 
 

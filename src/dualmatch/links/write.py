@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import InputError, OutputError
-from dualmatch.files.atomic import open_output
+from dualmatch.files.atomic import Transaction, open_output
 from dualmatch.files.table_writer import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.naming import Naming
@@ -125,7 +125,13 @@ def write_alignment(
     write_links(link_table(alignment, reasons), Path(path), format, naming)
 
 
-def write_links(table: pl.DataFrame, path: Path, format: str | None = None, naming: Naming | None = None) -> None:
+def write_links(
+    table: pl.DataFrame,
+    path: Path,
+    format: str | None = None,
+    naming: Naming | None = None,
+    together: Transaction | None = None,
+) -> None:
     """Write a table of links, as `write_alignment` does."""
     format = link_format(path, format)
     unnamed = table.filter(pl.col("target") == "")
@@ -134,7 +140,7 @@ def write_links(table: pl.DataFrame, path: Path, format: str | None = None, nami
             f"{path}: the partner of {unnamed['source'][0]!r} has an empty name, which would mean no link; name it"
         )
     check_table(table, path, format)
-    with open_output(path) as file:
+    with open_output(path, together) as file:
         LINK_FORMATS[format](table, file, naming or Naming())
 
 

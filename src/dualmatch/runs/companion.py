@@ -20,7 +20,7 @@ from dualmatch.errors import InputError
 from dualmatch.explain.basis import ExplanationBasis, basis_of, no_evidence
 from dualmatch.explain.explain import explain_entity
 from dualmatch.explain.explanation import Explanation
-from dualmatch.files.atomic import newest
+from dualmatch.files.atomic import Transaction
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import sha256_of
 from dualmatch.files.npz import Arrays, Stored, load_arrays, read_as, write_arrays
@@ -45,7 +45,9 @@ def companion_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.why.npz")
 
 
-def write_companion(alignment: Alignment, path: Path, spec: InputSpec, inputs: Mapping[str, str | None]) -> None:
+def write_companion(
+    alignment: Alignment, path: Path, spec: InputSpec, inputs: Mapping[str, str | None], together: Transaction
+) -> None:
     """Write what explains an alignment beside its file, which is written already.
 
     `inputs` are the hashes of the spec's files, taken when they were read.
@@ -58,7 +60,7 @@ def write_companion(alignment: Alignment, path: Path, spec: InputSpec, inputs: M
         "config": options_of(alignment.config),
         "recipe": spec.as_dict(),
         "inputs": dict(inputs),
-        "alignment": sha256_of(newest(path)),
+        "alignment": sha256_of(together.newest(path)),
         "state": about_state(basis.state),
         "trial": basis.trial.as_dict(),
     }
@@ -73,7 +75,7 @@ def write_companion(alignment: Alignment, path: Path, spec: InputSpec, inputs: M
     }
     if len(basis.forbidden):
         arrays["forbidden"] = basis.forbidden.pairs
-    write_arrays(companion_of(path), about, arrays, compressed=True)
+    write_arrays(companion_of(path), about, arrays, compressed=True, together=together)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dualmatch.config import Config, options_in_words
 from dualmatch.errors import ConfigError, InputError
-from dualmatch.files.atomic import write_text
+from dualmatch.files.atomic import Transaction, write_text
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.links.naming import Naming
 from dualmatch.links.read import LinksFile
@@ -156,7 +156,13 @@ def links_file(path: Path) -> LinksFile:
     return LinksFile(path, call.naming, call.output_format)
 
 
-def write_options_file(path: Path, config: Config, reading: tuple[ReadOptions, ReadOptions], call: CallOptions) -> None:
+def write_options_file(
+    path: Path,
+    config: Config,
+    reading: tuple[ReadOptions, ReadOptions],
+    call: CallOptions,
+    together: Transaction | None = None,
+) -> None:
     """Write every option of a run, including defaults, so that it can be repeated."""
     options = {name: value for name, value in options_of(config).items() if value is not None}
     if "memory_limit" not in config.model_fields_set:
@@ -167,7 +173,7 @@ def write_options_file(path: Path, config: Config, reading: tuple[ReadOptions, R
     for name, side in zip(("source", "target"), placed.reading, strict=True):
         if data := side.as_dict():
             lines += ["", f"[{name}]", *_lines(data)]
-    write_text(path, "\n".join(lines) + "\n")
+    write_text(path, "\n".join(lines) + "\n", together)
 
 
 def _without(options: Mapping[str, Any], names: list[str]) -> dict[str, Any]:

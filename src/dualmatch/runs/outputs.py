@@ -17,11 +17,11 @@ from pydantic import TypeAdapter
 
 from dualmatch.errors import InputError
 from dualmatch.explain.explain import reasons
-from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, replacing_together, write_text
+from dualmatch.files.atomic import STANDARD_OUTPUT, Transaction, check_outputs, write_text
 from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.profile import GraphProfile, profile_of
-from dualmatch.links.write import check_names, link_format, relation_table, write_alignment
+from dualmatch.links.write import check_names, link_format, link_table, relation_table, write_links
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.update import LinkChange
 from dualmatch.runs.companion import companion_of, write_companion
@@ -82,10 +82,10 @@ class RunRecord:
         )
 
 
-def write_record(record: RunRecord, path: Path) -> None:
+def write_record(record: RunRecord, path: Path, together: Transaction | None = None) -> None:
     """Write a record to a file."""
     text = json.dumps({"format": _FORMAT, **asdict(record)}, ensure_ascii=False, allow_nan=False, indent=1)
-    write_text(path, text.encode("utf-8", "backslashreplace").decode() + "\n")
+    write_text(path, text.encode("utf-8", "backslashreplace").decode() + "\n", together)
 
 
 def read_record(path: Path) -> RunRecord | None:
@@ -158,16 +158,16 @@ class Outputs:
         for table, path in tables:
             check_table(table, path)
         words = reasons(alignment) if self.call.reasons else None
-        with replacing_together():
-            write_alignment(alignment, self.links, words, self.call.output_format, self.call.naming)
+        with Transaction() as together:
+            write_links(link_table(alignment, words), self.links, self.call.output_format, self.call.naming, together)
             for table, path in tables:
-                write_table(table, path)
+                write_table(table, path, together)
             if self.links != STANDARD_OUTPUT:
                 if self.explained:
-                    write_companion(alignment, self.links, spec, inputs)
-                write_options_file(options_file_of(self.links), alignment.config, spec.options, self.call)
+                    write_companion(alignment, self.links, spec, inputs, together)
+                write_options_file(options_file_of(self.links), alignment.config, spec.options, self.call, together)
                 record = RunRecord.of(alignment, cost or Cost(seconds=alignment.seconds))
-                write_record(record, record_of(self.links))
+                write_record(record, record_of(self.links), together)
 
 
 def _change_table(changes: Sequence[LinkChange]) -> pl.DataFrame:
