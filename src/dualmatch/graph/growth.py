@@ -1,4 +1,4 @@
-"""Growth: a graph and the facts that arrived since, as one graph."""
+"""Growth: a graph and the facts and entity dates that arrived since, as one graph."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids
+from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.model import TemporalGraph
 
 
@@ -18,7 +19,7 @@ class Grown:
     graph: TemporalGraph  # all facts; entities and relations in the order of their names, as files are read
     row_of: Ids  # (n_entities of the graph before,): the row of each entity now
     n_known: int  # new facts that repeat an old one or each other; they are not taken twice
-    touched: Flags  # (n_entities,): entities with a new fact
+    touched: Flags  # (n_entities,): entities with a new fact or date
 
     @property
     def is_as_before(self) -> bool:
@@ -48,27 +49,33 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
             "align again, with all facts in one kind of time"
         )
     entities, relations = sorted({*graph.entities, *more.entities}), sorted({*graph.relations, *more.relations})
-    (old, row_of), (new, _) = (_renumbered(each, entities, relations) for each in (graph, more))
-    facts = np.concatenate([old, new])
-    order = np.lexsort(facts.T[::-1])
-    repeats = np.zeros(len(facts), dtype=bool)
-    repeats[order[1:]] = (facts[order[1:]] == facts[order[:-1]]).all(axis=1)
-    # Sorting is stable: of equal facts the old ones come first. Repeats within the old graph stay.
-    known = repeats & (np.arange(len(facts)) >= graph.n_facts)
-    arrived = facts[graph.n_facts :][~known[graph.n_facts :]]
+    (old, old_dates, row_of), (new, new_dates, _) = (_renumbered(each, entities, relations) for each in (graph, more))
+    facts, dates = _arrived(old, new), _arrived(old_dates, new_dates)
     touched = np.zeros(len(entities), dtype=bool)
-    touched[arrived[:, [0, 2]].ravel()] = True
-    head, relation, tail, begin, end = np.concatenate([old, arrived]).astype(np.int32).T
+    touched[facts[:, [0, 2]].ravel()] = touched[dates[:, 0]] = True
+    head, relation, tail, begin, end = np.concatenate([old, facts]).astype(np.int32).T
+    all_dates = EntityDates.of_rows(np.concatenate([old_dates, dates]))
     opaque = graph.opaque_times if graph.has_times or not more.has_times else more.opaque_times
-    names = tuple(entities), tuple(relations)
-    whole = TemporalGraph(head, relation, tail, begin, end, *names, name=graph.name, opaque_times=opaque)
-    return Grown(whole, row_of, int(known.sum()), touched)
+    columns = head, relation, tail, begin, end, tuple(entities), tuple(relations)
+    whole = TemporalGraph(*columns, name=graph.name, opaque_times=opaque, dates=all_dates)
+    return Grown(whole, row_of, len(new) - len(facts) + len(new_dates) - len(dates), touched)
 
 
-def _renumbered(graph: TemporalGraph, entities: list[str], relations: list[str]) -> tuple[Ids, Ids]:
-    """Facts in a new numbering, (n, 5): head, relation, tail, begin, end; and the new row of each entity."""
+def _arrived(old: Ids, new: Ids) -> Ids:
+    """New rows that repeat neither an old one nor each other, in their order."""
+    rows = np.concatenate([old, new])
+    order = np.lexsort(rows.T[::-1])
+    known = np.zeros(len(rows), dtype=bool)
+    # Sorting is stable: of equal rows the old ones come first.
+    known[order[1:]] = (rows[order[1:]] == rows[order[:-1]]).all(axis=1)
+    return new[~known[len(old) :]]
+
+
+def _renumbered(graph: TemporalGraph, entities: list[str], relations: list[str]) -> tuple[Ids, Ids, Ids]:
+    """Facts (head, relation, tail, begin, end) and entity dates in a new numbering; the new row of each entity."""
     entity_row, relation_row = ({name: row for row, name in enumerate(names)} for names in (entities, relations))
     row_of = np.array([entity_row[name] for name in graph.entities], dtype=np.int64)
     relation_of = np.array([relation_row[name] for name in graph.relations], dtype=np.int64)
     columns = row_of[graph.head], relation_of[graph.relation], row_of[graph.tail], graph.begin, graph.end
-    return np.stack(columns, axis=1).astype(np.int64), row_of
+    dates = graph.dates.renumbered(row_of, relation_of).rows
+    return np.stack(columns, axis=1).astype(np.int64), dates, row_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
+from dualmatch.graph.entity_dates import EntityDates, int32_column
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date, parse_date
 
 
@@ -31,6 +33,7 @@ class GraphStatistics:
     distinct_intervals: int
     first_time: int
     last_time: int
+    entity_dates: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +49,8 @@ class TemporalGraph:
         without time has neither.
     entities, relations:
         The names users know. Entities that occur in no fact are allowed.
+    dates:
+        Dates of single entities (born, founded) beside the facts, their relations numbered in `relations` too.
     name:
         What to call the graph in messages.
     opaque_times:
@@ -67,20 +72,20 @@ class TemporalGraph:
     relations: tuple[str, ...]
     name: str = field(default="graph", kw_only=True)
     opaque_times: bool = field(default=False, kw_only=True)
+    dates: EntityDates = field(default_factory=EntityDates.none, kw_only=True)
 
     def __post_init__(self) -> None:
         for column in ("head", "relation", "tail", "begin", "end"):
-            given = np.asarray(getattr(self, column))
-            values = given.astype(np.int32)  # a copy: the caller's own array stays writable and apart
-            if given.ndim != 1 or not np.array_equal(values, given):
-                raise InputError(f"{self.name}: column {column} is no row of whole numbers that 32 bits can hold")
-            values.flags.writeable = False
-            object.__setattr__(self, column, values)
+            try:
+                object.__setattr__(self, column, int32_column(getattr(self, column), column))
+            except InputError as error:
+                raise InputError(f"{self.name}: {error}") from None
         if len({len(getattr(self, f.name)) for f in fields(self)[:5]}) != 1:
             raise InputError(f"{self.name}: the fact columns differ in length")
         sizes = {"head": len(self.entities), "tail": len(self.entities), "relation": len(self.relations)}
+        sizes |= {"dates.entity": len(self.entities), "dates.relation": len(self.relations)}
         for column, size in sizes.items():
-            values = getattr(self, column)
+            values = attrgetter(column)(self)
             if len(values) and (values.min() < 0 or values.max() >= size):
                 raise InputError(f"{self.name}: column {column} holds a number outside 0…{size - 1}")
         for kind, names in (("entity", self.entities), ("relation", self.relations)):
@@ -88,30 +93,43 @@ class TemporalGraph:
                 raise InputError(f"{self.name}: {kind} names repeat; give each {kind} a name of its own")
 
     @classmethod
-    def from_facts(cls, facts: Iterable[Sequence[str]], name: str = "graph") -> Self:
-        """Build a graph from plain tuples of 3 (no time), 4 (a point) or 5 (begin, end) texts."""
+    def from_facts(cls, facts: Iterable[Sequence[str | None]], name: str = "graph") -> Self:
+        """Build a graph from plain tuples of 3 (no time), 4 (a point) or 5 (begin, end) texts.
+
+        A tail of None with a date is a date of the entity itself.
+
+        >>> TemporalGraph.from_facts([("Ada", "born", None, "1815-12-10")])
+        TemporalGraph('graph': 1 entities (0 in no fact), 1 relations, 0 facts (0% dated), 1 entity dates, 1 times in \
+1 intervals, 1815-12-10 … 1815-12-10)
+        """
         entities: dict[str, int] = {}
         relations: dict[str, int] = {}
         rows: list[tuple[int, int, int, int, int]] = []
+        dates: list[tuple[int, int, int, int]] = []
         for number, fact in enumerate(facts, start=1):
             if not 3 <= len(fact) <= 5:
                 raise InputError(
                     f"{name}: fact {number} has {len(fact)} parts; give (head, relation, tail[, begin[, end]])"
                 )
-            for part, value in zip(("head", "relation", "tail"), fact, strict=False):
-                if is_missing(value):
-                    raise InputError(f"{name}: fact {number}: no {part}; every fact needs one")
             try:
                 begin = parse_date(str(fact[3])) if len(fact) > 3 else UNKNOWN
                 end = parse_date(str(fact[4])) if len(fact) > 4 else begin
             except ValueError as error:
                 raise InputError(f"{name}: fact {number}: {error}") from None
+            is_date = fact[2] is None and (begin != UNKNOWN or end != UNKNOWN)
+            for part, value in zip(("head", "relation", "tail"), fact[: 2 if is_date else 3], strict=False):
+                if is_missing(value):
+                    raise InputError(f"{name}: fact {number}: no {part}; every fact needs one")
             head = entities.setdefault(str(fact[0]), len(entities))
             relation = relations.setdefault(str(fact[1]), len(relations))
+            if is_date:
+                dates.append((head, relation, begin, end))
+                continue
             tail = entities.setdefault(str(fact[2]), len(entities))
             rows.append((head, relation, tail, begin, end))
         head_, relation_, tail_, begin_, end_ = np.array(rows, dtype=np.int32).reshape(-1, 5).T
-        return cls(head_, relation_, tail_, begin_, end_, tuple(entities), tuple(relations), name=name)
+        names = tuple(entities), tuple(relations)
+        return cls(head_, relation_, tail_, begin_, end_, *names, name=name, dates=EntityDates.of_rows(dates))
 
     @property
     def n_entities(self) -> int:
@@ -127,14 +145,14 @@ class TemporalGraph:
 
     @property
     def has_times(self) -> bool:
-        """Whether any fact has at least one known end."""
-        return bool(((self.begin != UNKNOWN) | (self.end != UNKNOWN)).any())
+        """Whether any fact has at least one known end, or any entity a date."""
+        return bool(len(self.dates) or ((self.begin != UNKNOWN) | (self.end != UNKNOWN)).any())
 
     @cached_property
     def is_in_a_fact(self) -> Flags:
-        """(n_entities,) bool: whether any fact says anything about the entity."""
+        """(n_entities,) bool: whether any fact or date says anything about the entity."""
         mentioned = np.zeros(self.n_entities, dtype=bool)
-        mentioned[self.head] = mentioned[self.tail] = True
+        mentioned[self.head] = mentioned[self.tail] = mentioned[self.dates.entity] = True
         return mentioned
 
     @cached_property
@@ -142,10 +160,22 @@ class TemporalGraph:
         """Row number of each entity name."""
         return {name: row for row, name in enumerate(self.entities)}
 
-    def with_facts(self, rows: NDArray[np.integer]) -> Self:
-        """The same entities and relations with some of the facts only."""
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a fact nor a date of an entity."""
+        return not self.n_facts and not len(self.dates)
+
+    @cached_property
+    def times(self) -> tuple[Ints, Ints]:
+        """Begins and ends of all facts, then those of all entity dates: (n_facts + n_dates,) each."""
+        if not len(self.dates):
+            return self.begin, self.end
+        return np.append(self.begin, self.dates.begin), np.append(self.end, self.dates.end)
+
+    def with_facts(self, rows: NDArray[np.integer], dates: NDArray[np.integer] | None = None) -> Self:
+        """The same entities and relations with some of the facts only, and some of the entity dates (None: all)."""
         columns = {name: getattr(self, name)[rows] for name in ("head", "relation", "tail", "begin", "end")}
-        return replace(self, **columns)
+        return replace(self, **columns, dates=self.dates if dates is None else self.dates.at(dates))
 
     def rows_of(self, names: Iterable[str]) -> Ids:
         """Row number of each of some entity names; -1 where there is none.
@@ -158,27 +188,29 @@ class TemporalGraph:
     @cached_property
     def statistics(self) -> GraphStatistics:
         known_begin, known_end = self.begin != UNKNOWN, self.end != UNKNOWN
-        times = np.unique(np.concatenate([self.begin[known_begin], self.end[known_end]]))
-        dated = known_begin | known_end
+        begin, end = self.times
+        times = np.unique(np.concatenate(self.times))
+        times, dated = times[times != UNKNOWN], (begin != UNKNOWN) | (end != UNKNOWN)
         return GraphStatistics(
             entities=self.n_entities,
             isolated_entities=int((~self.is_in_a_fact).sum()),
             relations=self.n_relations,
             facts=self.n_facts,
             repeated_facts=self.n_facts - _distinct_rows(self.head, self.relation, self.tail, self.begin, self.end),
-            dated_facts=int(dated.sum()),
+            dated_facts=int((known_begin | known_end).sum()),
             half_dated_facts=int((known_begin ^ known_end).sum()),
             reversed_intervals=self.reversed_intervals,
             distinct_times=len(times),
-            distinct_intervals=_distinct_rows(self.begin[dated], self.end[dated]),
+            distinct_intervals=_distinct_rows(begin[dated], end[dated]),
             first_time=int(times[0]) if len(times) else UNKNOWN,
             last_time=int(times[-1]) if len(times) else UNKNOWN,
+            entity_dates=len(self.dates),
         )
 
     @property
     def reversed_intervals(self) -> int:
-        """How many facts end before they begin; ids without a calendar have no order."""
-        return 0 if self.opaque_times else int(ends_before_begin(self.begin, self.end).sum())
+        """How many facts and entity dates end before they begin; ids without a calendar have no order."""
+        return 0 if self.opaque_times else int(ends_before_begin(*self.times).sum())
 
     def __repr__(self) -> str:
         s = self.statistics
@@ -188,6 +220,7 @@ class TemporalGraph:
         return (
             f"TemporalGraph({self.name!r}: {s.entities:,} entities ({s.isolated_entities:,} in no fact), "
             f"{s.relations:,} relations, {s.facts:,} facts ({share:.0%} dated), "
+            f"{f'{s.entity_dates:,} entity dates, ' if s.entity_dates else ''}"
             f"{s.distinct_times:,} times in {s.distinct_intervals:,} intervals, {span})"
         )
 

@@ -31,9 +31,9 @@ def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, Rows]:
     entities = tuple(graph.entities[row] for row in entity_order)
     relations = tuple(graph.relations[row] for row in relation_order)
     head, relation, tail, begin, end = (each[order] for each in (head, relation, tail, graph.begin, graph.end))
-    ordered = TemporalGraph(
-        head, relation, tail, begin, end, entities, relations, name=graph.name, opaque_times=graph.opaque_times
-    )
+    dates = graph.dates.renumbered(entity_row, relation_row)
+    columns = head, relation, tail, begin, end, entities, relations
+    ordered = TemporalGraph(*columns, name=graph.name, opaque_times=graph.opaque_times, dates=dates)
     return ordered, entity_order
 
 

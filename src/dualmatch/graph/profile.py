@@ -35,8 +35,9 @@ class GraphProfile:
     entities: int
     relations: int
     facts: int
-    precision: Mapping[str, int]  # facts dated to the "day", "month" or "year", or to none; "id" without a calendar
-    degrees: tuple[int, ...]  # entities with 0, 1, 2–3, 4–7 … facts: a count for each doubling
+    # facts and entity dates known to the "day", "month" or "year", or to none; "id" without a calendar
+    precision: Mapping[str, int]
+    degrees: tuple[int, ...]  # entities with 0, 1, 2–3, 4–7 … facts and dates: a count for each doubling
     timeline: Timeline | None
 
 
@@ -47,8 +48,9 @@ def profile_of(graph: TemporalGraph) -> GraphProfile:
     >>> profile_of(graph).degrees, dict(profile_of(graph).precision)
     ((0, 2, 1), {'day': 0, 'month': 0, 'year': 1, 'none': 1})
     """
-    times = np.where(graph.begin != UNKNOWN, graph.begin, graph.end)
-    degree = np.bincount(graph.head, minlength=graph.n_entities) + np.bincount(graph.tail, minlength=graph.n_entities)
+    begin, end = graph.times
+    times = np.where(begin != UNKNOWN, begin, end)
+    degree = np.bincount(np.concatenate([graph.head, graph.tail, graph.dates.entity]), minlength=graph.n_entities)
     doublings = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))) + 1, 0).astype(np.int64)
     return GraphProfile(
         graph.name,

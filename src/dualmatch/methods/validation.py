@@ -122,7 +122,7 @@ def _row(entity: str | int, graph: TemporalGraph, side: str) -> int:
 def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
     """An empty graph cannot be aligned."""
     for graph in (source, target):
-        if graph.n_facts == 0:
+        if graph.is_empty:
             raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
+from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
@@ -42,7 +43,7 @@ class Rows:
 
 
 class Collector:
-    """Collect what the files of one side hold: facts, literals, rejected lines, and notes for the user.
+    """Collect what the files of one side hold: facts, entity dates, literals, rejected lines, and notes for the user.
 
     Blank nodes are named by the number of their file; `files_before` of the side were read at another time.
 
@@ -62,6 +63,9 @@ class Collector:
         self.notes: list[str] = []
         self.literal_tables: list[pl.DataFrame] = []
         self._facts: list[pl.DataFrame] = []
+        self._dates: list[pl.DataFrame] = []
+        self.unknown_dates = 0
+        """Dates of entities that were left out: neither their begin nor their end is known."""
 
     def note(self, text: str) -> None:
         """Keep a note on what was guessed or left out, for the user to see."""
@@ -77,6 +81,16 @@ class Collector:
 
     def add(self, rows: Rows) -> None:
         """Check rows, reject those that fail, keep the rest."""
+        self._facts.append(self._checked(rows, NAMES))
+
+    def add_dates(self, rows: Rows) -> None:
+        """Check dates of single entities (``head``, ``relation`` and the date, no ``tail``), as `add` checks facts."""
+        checked = self._checked(rows, NAMES[:2])
+        dated = checked.filter((pl.col("begin") != UNKNOWN) | (pl.col("end") != UNKNOWN))
+        self.unknown_dates += checked.height - dated.height
+        self._dates.append(dated)
+
+    def _checked(self, rows: Rows, names: tuple[str, ...]) -> pl.DataFrame:
         table = rows.table
         failed = np.zeros(table.height, dtype=bool)
 
@@ -89,7 +103,7 @@ class Collector:
                 self.rejections.add(rows.path, zip(at.tolist(), lines, strict=True), why, rows.text)
                 failed[at] = True
 
-        for name in NAMES:
+        for name in names:
             blank = table[name].is_null() | (table[name].str.strip_chars() == "")
             reject(blank.fill_null(True).to_numpy(), lambda _, name=name: f"no {name}; every fact needs one")  # type: ignore[misc]
         codes = {name: self._codes(table[name], reject) for name in (*INTERVAL, POINT) if name in table.columns}
@@ -104,8 +118,8 @@ class Collector:
             return f"ends in {last}, before it begins in {first}; fix one of the two"
 
         reject(is_reversed, ends_early)
-        facts = table.select(NAMES).with_columns(begin=pl.Series(begin), end=pl.Series(end))
-        self._facts.append(facts.filter(~failed) if failed.any() else facts)
+        checked = table.select(names).with_columns(begin=pl.Series(begin), end=pl.Series(end))
+        return checked.filter(~failed) if failed.any() else checked
 
     def _codes(self, given: pl.Series, reject: Callable[[Mask, OfRow], None]) -> Codes:
         if given.dtype == pl.Int32:
@@ -115,17 +129,27 @@ class Collector:
         return codes
 
     def graph(self, name: str) -> TemporalGraph:
-        """The graph of all rows kept; entities, relations and facts are sorted, whatever order the files had."""
-        if not sum(table.height for table in self._facts):
+        """The graph of all rows kept; entities, relations, facts and dates are sorted, whatever order the files had."""
+        if not sum(table.height for table in (*self._facts, *self._dates)):
             raise InputError(f"{name}: no facts; an empty graph cannot be aligned")
-        facts = pl.concat(self._facts, rechunk=True)
+        if self.unknown_dates:
+            self.note(f"{name}: {self.unknown_dates:,} dates of entities are unknown; they were left out")
+        none = pl.Series([], dtype=pl.Int32)
+        empty = pl.DataFrame(dict.fromkeys(NAMES, none.cast(pl.String)) | {"begin": none, "end": none})
+        facts = pl.concat([empty, *self._facts], rechunk=True)
+        dates = pl.concat([empty.drop("tail"), *self._dates], rechunk=True)
         self._facts.clear()
-        entities, ends = numbered(pl.concat([facts["head"], facts["tail"]]))
-        relations, relation = numbered(facts["relation"])
-        head, tail = ends[: facts.height], ends[facts.height :]
+        self._dates.clear()
+        entities, ends = numbered(pl.concat([facts["head"], facts["tail"], dates["head"]]))
+        relations, of_relation = numbered(pl.concat([facts["relation"], dates["relation"]]))
+        head, tail, dated = np.split(ends, [facts.height, 2 * facts.height])
+        relation, of_date = np.split(of_relation, [facts.height])
         begin, end = facts["begin"].to_numpy(), facts["end"].to_numpy()
         order = fact_order(head, relation, tail, begin, end, n_entities=len(entities), n_relations=len(relations))
         if self.are_sets and all(self.are_sets):
             order = without_repeats(order, head, relation, tail, begin, end)
         columns = head[order], relation[order], tail[order], begin[order], end[order]
-        return TemporalGraph(*columns, tuple(entities.to_list()), tuple(relations.to_list()), name=name)
+        names = tuple(entities.to_list()), tuple(relations.to_list())
+        of_entity = dated, of_date, dates["begin"].to_numpy(), dates["end"].to_numpy()
+        once = without_repeats(np.lexsort(of_entity[::-1]), *of_entity)
+        return TemporalGraph(*columns, *names, name=name, dates=EntityDates(*(column[once] for column in of_entity)))

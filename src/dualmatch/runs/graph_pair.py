@@ -13,6 +13,7 @@ import numpy as np
 from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.files.npz import Arrays, Stored, read_arrays, texts_as_arrays, write_arrays
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
+from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.decisions import is_decisions, read_decisions
@@ -23,6 +24,7 @@ from dualmatch.readers.rejected_lines import Rejections
 KEPT_GRAPHS: Final = Path("stages", "graphs.npz")
 """Where the graphs lie in the folder of a run."""
 _COLUMNS: Final = ("head", "relation", "tail", "begin", "end")
+_DATES: Final = ("entity", "relation", "begin", "end")
 _SIDES: Final = ("source", "target")
 
 
@@ -132,6 +134,8 @@ def write_graph_pair(pair: GraphPair, path: Path) -> None:
     graphs = (pair.source, pair.target)
     for side, graph in zip(_SIDES, graphs, strict=True):
         arrays |= {f"{side}.{column}": getattr(graph, column) for column in _COLUMNS}
+        if len(graph.dates):
+            arrays |= {f"{side}.dates.{column}": getattr(graph.dates, column) for column in _DATES}
         arrays |= texts_as_arrays(f"{side}.entities", graph.entities)
         arrays |= texts_as_arrays(f"{side}.relations", graph.relations)
     for side, literals in zip(_SIDES, pair.literals or (), strict=False):
@@ -157,7 +161,8 @@ def read_graph_pair(path: Path) -> GraphPair:
 def _graph(stored: Stored, side: str, about: dict[str, Any]) -> TemporalGraph:
     head, relation, tail, begin, end = (stored.arrays[f"{side}.{column}"] for column in _COLUMNS)
     names = stored.texts(f"{side}.entities"), stored.texts(f"{side}.relations")
-    return TemporalGraph(head, relation, tail, begin, end, *names, **about)
+    kept = [stored.arrays.get(f"{side}.dates.{column}", head[:0]) for column in _DATES]
+    return TemporalGraph(head, relation, tail, begin, end, *names, **about, dates=EntityDates(*kept))
 
 
 def _literals(stored: Stored, side: str) -> Literals:
