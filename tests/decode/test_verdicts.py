@@ -99,9 +99,9 @@ def test_words_name_the_best_candidate() -> None:
         "no facts": "no facts",
         "nothing shared": "nothing shared with any entity",
         "tied": "tied: Q2 and others are equally likely (0.45 each)",
-        "too little": "too little to tell; best candidate Q1 (0.30)",
+        "too little": "too little evidence; best candidate Q1 (0.30)",
         "taken": "taken: Q0 (0.10) is linked to another",
-        "below asked": "less likely than asked for: Q1 (0.80)",
-        "told": "told to have none",
+        "below asked": "below the threshold: Q1 (0.80)",
+        "told": "given as having none",
         "no partner": "what it would share is not there; best candidate Q2 (0.20)",
     }

@@ -134,7 +134,7 @@ def test_every_way_to_have_no_match() -> None:
     assert found["Echo"][1].startswith("taken: Q1 (0.")
     strict = reason_of(align(*lives(), method="evidence", min_confidence=0.999))
     assert strict["Mary"][0] == "BELOW_ASKED"
-    assert strict["Mary"][1].startswith("less likely than asked for: Q5 (0.99")
+    assert strict["Mary"][1].startswith("below the threshold: Q5 (0.99")
     assert (alignment.unlinked.row == alignment.unmatched).all()
     assert np.isnan(alignment.unlinked.confidence).all()  # too few pairs to learn from who has no partner
 

@@ -124,7 +124,7 @@ def test_verdicts_are_shown_apart(links: Path, doubtful: Path) -> None:
     why = [row for row in tables if row[0] in ("undecided", "no match") and not row[1].isdigit()]
     assert {row[0] for row in why} == {"undecided", "no match"}
     assert sum(int(row[2]) for row in why if row[0] == "undecided") == counts["undecided"]
-    assert ["undecided", "too little to tell", str(int((none.reason == Reason.TOO_LITTLE).sum()))] in why
+    assert ["undecided", "too little evidence", str(int((none.reason == Reason.TOO_LITTLE).sum()))] in why
     partnered = {source for source, _ in found.gold or ()}
     for verdict, count in counts.items():
         having = sum(row[0] in partnered for row in rows if row[3] == verdict)

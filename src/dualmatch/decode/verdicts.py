@@ -47,10 +47,10 @@ class Reason(IntEnum):
             Reason.NO_FACTS: "no facts",
             Reason.NOTHING_SHARED: "nothing shared with any entity",
             Reason.TIED: f"tied: {best} and others are equally likely ({probability:.2f} each)",
-            Reason.TOO_LITTLE: f"too little to tell{candidate}",
+            Reason.TOO_LITTLE: f"too little evidence{candidate}",
             Reason.TAKEN: f"taken: {best} ({probability:.2f}) is linked to another",
-            Reason.BELOW_ASKED: f"less likely than asked for: {best} ({probability:.2f})",
-            Reason.TOLD: "told to have none",
+            Reason.BELOW_ASKED: f"below the threshold: {best} ({probability:.2f})",
+            Reason.TOLD: "given as having none",
             Reason.NO_PARTNER: f"what it would share is not there{candidate}",
         }[self]
 

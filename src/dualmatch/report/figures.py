@@ -33,13 +33,13 @@ _PRECISION: Final = {
 _BINS: Final = 20
 _REASONS: Final = {
     Reason.TIED: "several candidates are equally likely",
-    Reason.TOO_LITTLE: "too little to tell",
+    Reason.TOO_LITTLE: "too little evidence",
     Reason.TAKEN: "its best candidate is linked to another",
-    Reason.BELOW_ASKED: "its best candidate is less likely than asked for",
+    Reason.BELOW_ASKED: "its best candidate is below the threshold",
     Reason.NOTHING_SHARED: "nothing shared with any entity",
     Reason.NO_FACTS: "no facts",
     Reason.NO_PARTNER: "what it would share is not there",
-    Reason.TOLD: "told to have none",
+    Reason.TOLD: "given as having none",
 }
 _THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 _EXAMPLES: Final = 3
