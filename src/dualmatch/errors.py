@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 SHOWN_PROBLEMS = 5
+_LONGEST_LINE: Final = 500
+_LONGEST_TEXT: Final = 3000
 
 
 class DualMatchError(Exception):
-    """Root of all errors that dualmatch raises on purpose."""
+    """Root of all errors that dualmatch raises on purpose. No message is longer than a screen, whatever it quotes."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(on_one_screen(words))
 
 
 class InputError(DualMatchError):
@@ -54,3 +60,35 @@ def input_error(problems: Sequence[Problem], total: int | None = None) -> InputE
         more = total - len(lines)
         lines.append(f"… and {more:,} more problem{'s' * (more != 1)} of this kind")
     return InputError("\n".join(lines))
+
+
+def on_one_screen(text: str) -> str:
+    """A text without the middle of lines that are too long, and without the lines that are too many.
+
+    >>> len(on_one_screen("triples_1:3: " + "x" * 10_000 + " is no date"))
+    500
+    >>> on_one_screen("\\n".join(["x" * 400] * 20)).splitlines()[-1]
+    '… and 13 lines more'
+    """
+    lines: list[str] = []
+    length = 0
+    for line in (every := text.split("\n")):
+        kept = line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 153]} … {line[-150:]}"
+        length += len(kept)
+        if length > _LONGEST_TEXT:
+            lines.append(f"… and {len(every) - len(lines):,} lines more")
+            break
+        lines.append(kept)
+    return "\n".join(lines)
+
+
+def in_brief(error: BaseException) -> str:
+    """What an error of a library says, in one short line: never the file it was reading."""
+    if isinstance(error, UnicodeError):
+        return "it is no UTF-8 text"
+    listed: Any = getattr(error, "errors", None)
+    if callable(listed):  # pydantic's: the first of all that is wrong
+        first = listed(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"[:_LONGEST_LINE]
+    first_line, _, _ = str(error).partition("\n")
+    return first_line[:200] or type(error).__name__

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from dualmatch.errors import OutputError
-from dualmatch.files import atomic
-from dualmatch.files.atomic import Transaction, check_writable, remove_leftover, replacing, write_text
+from dualmatch.files import atomic, temporary
+from dualmatch.files.atomic import Transaction, check_writable, replacing, write_text
 from dualmatch.files.table_writer import TABLE_WRITERS
 
 
@@ -23,16 +26,16 @@ def old(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, MemoryError])
 def test_whatever_happens_while_writing_the_old_file_stays(old: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), replacing(old) as temporary:  # noqa: PT012
-        temporary.write_text("half")
+    with pytest.raises(error), replacing(old) as file:  # noqa: PT012
+        file.write(b"half")
         raise error
     assert old.read_text() == "old"
     assert list(old.parent.iterdir()) == [old]
 
 
 def test_a_full_disk_is_reported_in_words(old: Path) -> None:
-    with pytest.raises(OutputError) as caught, replacing(old) as temporary:  # noqa: PT012
-        temporary.write_text("half")
+    with pytest.raises(OutputError) as caught, replacing(old) as file:  # noqa: PT012
+        file.write(b"half")
         raise OSError(28, "No space left on device")
     assert str(caught.value) == f"{old}: cannot be written (No space left on device); nothing was changed"
     assert list(old.parent.iterdir()) == [old]
@@ -43,39 +46,33 @@ def test_an_interrupt_before_the_renaming_leaves_the_old_file(old: Path, monkeyp
         raise KeyboardInterrupt
 
     monkeypatch.setattr(atomic.os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt), replacing(old) as temporary:
-        temporary.write_text("new")
+    with pytest.raises(KeyboardInterrupt), replacing(old) as file:
+        file.write(b"new")
     assert old.read_text() == "old"
     assert list(old.parent.iterdir()) == [old]
 
 
 def test_the_new_file_is_seen_only_when_it_is_whole(old: Path) -> None:
-    with replacing(old) as temporary:
-        temporary.write_text("new")
+    with replacing(old) as file:
+        file.write(b"new")
         assert old.read_text() == "old"
-        assert temporary.parent == old.parent
+        assert {path.parent for path in old.parent.iterdir()} == {old.parent}
     assert old.read_text() == "new"
     assert list(old.parent.iterdir()) == [old]
-
-
-def test_nothing_written_is_an_error_and_changes_nothing(old: Path) -> None:
-    with pytest.raises(OutputError, match="nothing was changed"), replacing(old):
-        pass
-    assert old.read_text() == "old"
 
 
 def test_a_symbolic_link_stays_one(old: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(old)
-    with replacing(link) as temporary:
-        temporary.write_text("new")
+    with replacing(link) as file:
+        file.write(b"new")
     assert link.is_symlink()
     assert old.read_text() == "new"
 
 
 def test_a_path_through_a_file_is_reported_in_words(old: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be written"), replacing(old / "below") as temporary:
-        temporary.write_text("new")
+    with pytest.raises(OutputError, match="cannot be written"), replacing(old / "below") as file:
+        file.write(b"new")
 
 
 def test_what_writing_would_refuse_late_is_refused_early(
@@ -117,8 +114,8 @@ def test_where_one_of_them_cannot_be_written_none_changes(old: Path) -> None:
     other = old.with_name("other")
     with pytest.raises(OutputError, match="No space left on device"), Transaction() as together:  # noqa: PT012
         write_text(old, "new", together)
-        with replacing(other, together) as temporary:
-            temporary.write_text("half")
+        with replacing(other, together) as file:
+            file.write(b"half")
             raise OSError(28, "No space left on device")
     assert old.read_text() == "old"
     assert list(old.parent.iterdir()) == [old]
@@ -131,13 +128,66 @@ def test_a_full_disk_is_an_os_error_of_every_table(format: str) -> None:
         TABLE_WRITERS[format](table, full)
 
 
-def test_what_a_killed_process_left_is_removed(old: Path) -> None:
-    left = old.with_name(".result.4711.part")
-    left.write_text("half")
-    remove_leftover(old, 4712)
-    assert left.exists()
-    remove_leftover(old, 4711)
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(old: Path, end: signal.Signals) -> None:
+    write = (
+        "import sys, time; from pathlib import Path; from dualmatch.files.atomic import replacing\n"
+        "with replacing(Path(sys.argv[1])) as file: print('half', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", write, str(old)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (left,) = set(old.parent.iterdir()) - {old}
+        write_text(old, "new")
+        assert left.exists()  # its process lives
+        process.send_signal(end)
+    others = [
+        old.with_name(name) for name in (".result.4711.part", f".other.{'0' * 16}.part", f".result.{'g' * 16}.part")
+    ]
+    for each in others:
+        each.write_text("not ours")
+    write_text(old, "newer")
     assert not left.exists()
+    assert sorted(old.parent.iterdir()) == sorted([old, *others])
+    assert old.read_text() == "newer"
+
+
+def test_names_cannot_be_foreseen_and_links_are_not_followed(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = set()
+    for _ in range(3):
+        with replacing(old) as file:
+            names |= {path.name for path in old.parent.iterdir()} - {old.name}
+            file.write(b"new")
+    assert len(names) == 3
+    victim = old.with_name("victim")
+    victim.write_text("precious")
+    monkeypatch.setattr(temporary.secrets, "token_hex", lambda _: "0" * 16)  # as if it were foreseen
+    old.with_name(f".result.{'0' * 16}.part").symlink_to(victim)
+    with pytest.raises(OutputError, match="nothing was changed"):
+        write_text(old, "newest")
+    assert (victim.read_text(), old.read_text()) == ("precious", "new")
+    assert not old.is_symlink()
+
+
+def test_a_folder_of_a_dead_process_is_removed(tmp_path: Path) -> None:
+    place = tmp_path / "exchange"
+    make = (
+        "import os, sys; from pathlib import Path; from dualmatch.files.temporary import folder_beside\n"
+        "with folder_beside(Path(sys.argv[1])) as folder: (folder / 'x').write_text('x'); os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", make, str(place)], check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    with temporary.folder_beside(place) as folder:
+        assert [*tmp_path.iterdir()] == [folder]
+        assert folder != left
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("é" * 127)
+    write_text(path, "new")
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_an_error_after_the_last_of_them_changes_nothing_either(tmp_path: Path) -> None:

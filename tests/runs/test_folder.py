@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,7 +135,7 @@ def test_a_stage_that_the_manifest_does_not_name_does_not_count(tmp_path: Path) 
         begun(folder).keep_pseudo_seeds(FOUND)
     for left in (path / "stages" / "round-3.npz", path / "stages" / ".outcome.npz.17.part"):
         left.write_text("half")
-    parts = [path / f".{name}.{os.getpid()}.part" for name in ("manifest.json", "links.tsv")]
+    parts = [path / f".{name}.0123456789abcdef.part" for name in ("manifest.json", "links.tsv")]
     for part in parts:
         part.write_text("half")
     (path / "mine.txt").write_text("of the user")
@@ -143,6 +145,44 @@ def test_a_stage_that_the_manifest_does_not_name_does_not_count(tmp_path: Path) 
         assert_same(folder.pseudo_seeds(), FOUND)
     assert [each.name for each in (path / "stages").iterdir()] == ["pseudo-seeds.npz"]
     assert sorted(each.name for each in path.iterdir()) == ["lock", "manifest.json", "mine.txt", "stages"]
+
+
+def edited(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the manifest of a run as somebody else might."""
+    file = path / "manifest.json"
+    data = json.loads(file.read_text())
+    change(data)
+    file.write_text(json.dumps(data))
+
+
+@pytest.mark.parametrize("file", ["../victim.npz", "stages/../../victim.npz", "/etc/passwd", "victim.npz", "stages/"])
+def test_a_stage_outside_its_folder_is_refused(tmp_path: Path, file: str) -> None:
+    path, victim = tmp_path / "run", tmp_path / "victim.npz"
+    victim.write_text("precious")
+    with RunFolder.opened(path) as folder:
+        begun(folder).keep_pseudo_seeds(FOUND)
+    edited(path, lambda data: data["stages"]["pseudo-seeds"].update(file=file))
+    with pytest.raises(InputError, match="does not lie in stages/"), RunFolder.opened(path, resume=True):
+        pass
+    assert victim.read_text() == "precious"
+
+
+def test_links_in_place_of_lock_and_stages_are_not_followed(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("precious.npz", "lock"):
+        (elsewhere / name).write_text("precious")
+    with RunFolder.opened(path) as folder:
+        begun(folder)
+    (path / "lock").unlink()
+    (path / "lock").symlink_to(elsewhere / "lock")
+    with pytest.raises(OutputError, match="symbolic links"), RunFolder.opened(path, resume=True):
+        pass
+    (path / "lock").unlink()
+    (path / "stages").symlink_to(elsewhere)
+    with pytest.raises(InputError, match="is a link to another folder"), RunFolder.opened(path, resume=True):
+        pass
+    assert {each.read_text() for each in elsewhere.iterdir()} == {"precious"}
 
 
 def test_the_lock_goes_with_its_process(tmp_path: Path) -> None:
@@ -256,13 +296,13 @@ def test_a_disk_that_fills_up_leaves_the_run_where_it_was(
         for failing in range(2):  # the stage's own file, then the manifest
             calls = []
 
-            def full(handle: Path, failing: int = failing, calls: list[Path] = calls) -> None:
+            def full(handle: int, failing: int = failing, calls: list[int] = calls) -> None:
                 calls.append(handle)
                 if len(calls) > 2 * failing:
                     raise OSError(number, os.strerror(number))
 
             with monkeypatch.context() as patched:
-                patched.setattr(atomic, "sync", full)
+                patched.setattr(atomic.os, "fsync", full)
                 with pytest.raises(OutputError, match=os.strerror(number)):
                     folder.keep_pseudo_seeds(FoundPairs(FOUND.pairs[:1], FOUND.confidence[:1]))
         left = {each: each.read_bytes() for each in path.rglob("*") if each.is_file()}

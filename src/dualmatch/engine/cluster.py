@@ -27,6 +27,7 @@ import numpy as np
 from dualmatch.engine import Spans, T, spans_of, usable_cores
 from dualmatch.engine.exchange import ARRAY_FILE, Stored, store
 from dualmatch.errors import InputError, OutputError
+from dualmatch.files.temporary import folder_beside
 from dualmatch.version import __version__
 
 if TYPE_CHECKING:
@@ -93,9 +94,8 @@ class Cluster:
         try:
             self.client = _connected(scheduler, workers or usable_cores(), connect_seconds, self._stack)
             self._stack.callback(_leave, self.client)
-            beside = None if exchange is None else exchange.resolve()
-            folder = tempfile.TemporaryDirectory(prefix="dualmatch-exchange-", dir=beside, ignore_cleanup_errors=True)
-            self._folder = Path(self._stack.enter_context(folder))
+            beside = Path(tempfile.gettempdir()) if exchange is None else exchange.resolve()
+            self._folder = self._stack.enter_context(folder_beside(beside / "dualmatch-exchange"))
             self.shares_files = self._workers_see_files()
         except BaseException:
             self._stack.close()

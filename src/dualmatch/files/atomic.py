@@ -6,12 +6,14 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
 from dualmatch.errors import OutputError
+from dualmatch.files.temporary import make_beside
 
 STANDARD_OUTPUT: Final = Path("-")
 
@@ -59,14 +61,15 @@ class Transaction:
     """Files that take their places together at the end of a ``with`` block, or none where one cannot be written."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Path, Path] = {}  # the final place of each file → its temporary file, complete and synced
+        self._waiting: dict[Path, _Temporary] = {}  # by their final places; complete and synced
 
-    def add(self, place: Path, temporary: Path) -> None:
+    def add(self, place: Path, temporary: _Temporary) -> None:
         self._waiting[place] = temporary
 
     def newest(self, path: Path) -> Path:
         """Where the newest bytes of a file are: in its temporary file, until the end of the block."""
-        return self._waiting.get(Path(os.path.realpath(path)), path)
+        waiting = self._waiting.get(Path(os.path.realpath(path)))
+        return path if waiting is None else waiting.path
 
     def __enter__(self) -> Self:
         return self
@@ -75,13 +78,13 @@ class Transaction:
         try:
             for place, temporary in self._waiting.items() if kind is None else ():
                 with _as_output_error(place):
-                    temporary.replace(place)
+                    temporary.path.replace(place)
             for folder in dict.fromkeys(place.parent for place in self._waiting) if kind is None else ():
                 with _as_output_error(folder):
                     sync(folder)
         finally:
             for temporary in self._waiting.values():
-                _remove(temporary)
+                temporary.remove()
             self._waiting.clear()
 
 
@@ -94,47 +97,44 @@ def open_output(path: Path, together: Transaction | None = None) -> Iterator[Bin
         sys.stdout.buffer.write(held.getbuffer())
         sys.stdout.buffer.flush()
         return
-    with replacing(path, together) as temporary, temporary.open("wb") as file:
+    with replacing(path, together) as file:
         yield file
 
 
 @contextmanager
-def replacing(path: Path, together: Transaction | None = None) -> Iterator[Path]:
-    """Give a temporary name in the same folder; rename it to `path` once all is written and synced.
+def replacing(path: Path, together: Transaction | None = None) -> Iterator[BinaryIO]:
+    """Open a temporary file in the same folder; rename it to `path` once all is written and synced.
 
     In a transaction it is renamed at the end of that. Whatever goes wrong in between, Ctrl-C included, `path` stays as
     it was and the temporary file is removed. A symbolic link stays one: the file it points to is replaced.
     """
     place = Path(os.path.realpath(path))
-    temporary = _temporary(place, os.getpid())
-    is_waiting = False
-    try:
-        with _as_output_error(path):
-            yield temporary
-            sync(temporary)
-            if together is None:
-                temporary.replace(place)
-                sync(place.parent)
-            else:
-                together.add(place, temporary)
-                is_waiting = True
-    finally:
-        if not is_waiting:
-            _remove(temporary)
+    with ExitStack() as unless_waiting, _as_output_error(path):
+        temporary = _Temporary(*make_beside(place))
+        unless_waiting.callback(temporary.remove)
+        with os.fdopen(temporary.handle, "wb", closefd=False) as file:
+            yield file
+        os.fsync(temporary.handle)
+        if together is None:
+            temporary.path.replace(place)
+            sync(place.parent)
+        else:
+            together.add(place, temporary)
+            unless_waiting.pop_all()
 
 
-def remove_leftover(path: Path, process: int) -> None:
-    """Remove the temporary file of `path` that a killed process left."""
-    _remove(_temporary(Path(os.path.realpath(path)), process))
+@dataclass(frozen=True)
+class _Temporary:
+    """A temporary file, locked while its handle is open."""
 
+    path: Path
+    handle: int
 
-def _temporary(place: Path, process: int) -> Path:
-    return place.with_name(f".{place.name}.{process}.part")
-
-
-def _remove(temporary: Path) -> None:
-    with suppress(OSError):
-        temporary.unlink(missing_ok=True)
+    def remove(self) -> None:
+        """Remove it where it has not got its final name."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        os.close(self.handle)
 
 
 @contextmanager
@@ -147,8 +147,8 @@ def _as_output_error(path: Path) -> Iterator[None]:
 
 def write_text(path: Path, text: str, together: Transaction | None = None) -> None:
     """Replace what `path` held by a text."""
-    with replacing(path, together) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    with replacing(path, together) as file:
+        file.write(text.encode())
 
 
 def sync(path: Path) -> None:

@@ -13,7 +13,6 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,29 +21,20 @@ from dualmatch.errors import InputError, OutputError
 LOCK: Final = "lock"
 
 
-@dataclass(frozen=True)
-class Holder:
-    """Who holds a lock, or held it last."""
-
-    process: int
-    machine: str
-
-
 @contextmanager
-def locked(folder: Path) -> Iterator[Holder | None]:
-    """Hold the lock of an existing folder; gives who held it last, None where nobody did.
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of an existing folder.
 
     An `InputError` where another process holds it, an `OutputError` where the folder cannot be written into.
     """
     path = folder / LOCK
     handle = _open_to_write(path)
     try:
-        before = _read_holder(handle)
         text = json.dumps({"process": os.getpid(), "machine": socket.gethostname()}).encode()
         with _as_output_error(f"{path}: cannot be written", "free some space, or choose another folder"):
             os.pwrite(handle, text.ljust(os.fstat(handle).st_size), 0)
             os.ftruncate(handle, len(text))
-        yield before
+        yield
     finally:
         os.close(handle)
 
@@ -58,7 +48,7 @@ def locked_for_reading(folder: Path) -> Iterator[None]:
     """
     path = folder / LOCK
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         yield
         return
@@ -74,7 +64,7 @@ def locked_for_reading(folder: Path) -> Iterator[None]:
 def _open_to_write(path: Path) -> int:
     while True:
         with _as_output_error(f"{path.parent}: cannot be written into", "choose another folder"):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         with ExitStack() as unless_locked:
             unless_locked.callback(os.close, handle)
             with _as_output_error(f"{path}: cannot be locked", "choose a folder on a disk that has locks"):
@@ -100,17 +90,12 @@ def _being_read(path: Path) -> InputError:
 
 
 def _at_work(path: Path, handle: int) -> InputError:
-    holder = _read_holder(handle)
-    who = "" if holder is None else f" (process {holder.process} on {holder.machine})"
-    return InputError(f"{path.parent}: another run is at work in it{who}; wait for it to end, or choose another folder")
-
-
-def _read_holder(handle: int) -> Holder | None:
     try:
-        data = json.loads(os.pread(handle, 4096, 0))
-        return Holder(int(data["process"]), str(data["machine"]))
-    except (ValueError, KeyError, TypeError):
-        return None
+        holder = json.loads(os.pread(handle, 4096, 0))
+        who = f" (process {int(holder['process'])} on {holder['machine']})"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        who = ""
+    return InputError(f"{path.parent}: another run is at work in it{who}; wait for it to end, or choose another folder")
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def write_arrays(
     """Write a file, completely or not at all."""
     text = np.frombuffer(json.dumps(about, sort_keys=True, allow_nan=False).encode(), np.uint8)
     named: dict[str, Any] = {_ABOUT: text, **arrays}
-    with replacing(path, together) as temporary, temporary.open("wb") as file:
+    with replacing(path, together) as file:
         (np.savez_compressed if compressed else np.savez)(file, **named)
 
 

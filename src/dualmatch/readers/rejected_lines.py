@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from io import TextIOWrapper
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Final, Literal
@@ -100,7 +101,7 @@ class Rejections:
 
     def write(self, path: Path) -> None:
         """Write what was left out: file, line, what is wrong, and the line itself, tab-separated, with a header."""
-        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as out:
+        with replacing(path) as replaced, TextIOWrapper(replaced, encoding="utf-8", newline="\n") as out:
             out.write("file\tline\tproblem\ttext\n")
             for file, group in groupby(self.in_order(), key=lambda each: each.path):
                 rejected = list(group)

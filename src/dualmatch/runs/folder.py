@@ -20,10 +20,11 @@ from dualmatch.channels.relational import Checkpoint, CheckpointStore
 from dualmatch.config import Config
 from dualmatch.decode.assignment import FoundPairs
 from dualmatch.errors import InputError, OutputError
-from dualmatch.files.atomic import remove_leftover, sync
+from dualmatch.files.atomic import sync
 from dualmatch.files.fingerprint import Fingerprint
-from dualmatch.files.locking import LOCK, Holder, locked, locked_for_reading
+from dualmatch.files.locking import LOCK, locked, locked_for_reading
 from dualmatch.files.npz import read_arrays, write_arrays
+from dualmatch.files.temporary import remove_leftovers
 from dualmatch.graph.arrays import Ids
 from dualmatch.links.read import read_links
 from dualmatch.methods.evidence.confidence import Confidence
@@ -59,8 +60,8 @@ Content = TypeVar("Content")
 class RunFolder:
     """A run's folder, locked for writing or for reading: a `dualmatch.methods.run_store.RunStore` in files."""
 
-    def __init__(self, path: Path, manifest: Manifest | None, before: Holder | None) -> None:
-        self.path, self._manifest, self._before = path, manifest, before
+    def __init__(self, path: Path, manifest: Manifest | None) -> None:
+        self.path, self._manifest = path, manifest
         self._results: tuple[Path, ...] = ()
 
     @classmethod
@@ -79,11 +80,11 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{path}: cannot be made ({error.strerror}); choose another folder") from error
-        with locked(path) as before:
+        with locked(path):
             try:
                 manifest = None if force else read_manifest(path)
                 check_free(path, manifest, resume)
-                yield cls(path, manifest, before)
+                yield cls(path, manifest)
             finally:
                 if not os.path.exists(path / MANIFEST):  # nothing has begun: leave nothing behind
                     with suppress(OSError):
@@ -99,7 +100,7 @@ class RunFolder:
         An `InputError` where another process is writing into it, or where its manifest is none.
         """
         with locked_for_reading(path):
-            yield cls(path, read_manifest(path), None)
+            yield cls(path, read_manifest(path))
 
     @property
     def own_files(self) -> tuple[Path, ...]:
@@ -163,12 +164,11 @@ class RunFolder:
         folder = self.path / STAGES
         named = {stage.file for stage in self.manifest.stages.values()}
         for file in [*folder.iterdir()] if folder.is_dir() else []:
-            if f"{STAGES}/{file.name}" not in named and not file.is_dir():
+            if f"{STAGES}/{file.name}" not in named and file.suffix in (".npz", ".part") and not file.is_dir():
                 with suppress(OSError):
                     file.unlink()
-        if self._before is not None:
-            for path in (self.path / MANIFEST, *self._results):
-                remove_leftover(path, self._before.process)
+        for path in (self.path / MANIFEST, *self._results):
+            remove_leftovers(Path(os.path.realpath(path)))
 
     @contextmanager
     def keeping(self, name: str, number: int = 0) -> Iterator[Path]:
@@ -277,6 +277,8 @@ def _check_kind(path: Path, resume: bool) -> None:
     """Refuse what is no folder, and the folder of something else: a run's files must not be mixed with others."""
     if os.path.exists(path) and not os.path.isdir(path):
         raise InputError(f"{path}: is no folder; give a run a folder of its own")
+    if os.path.islink(path / STAGES):  # files in it are removed
+        raise InputError(f"{path / STAGES}: is a link to another folder; give a run a folder of its own")
     held = set(os.listdir(path)) if os.path.isdir(path) else set()
     if resume and not held & {MANIFEST, LOCK}:
         raise InputError(f"{path}: no run was begun in it, so there is none to resume; leave --resume out")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from pydantic import TypeAdapter
 
 from dualmatch.config import Config
 from dualmatch.engine import usable_cores
-from dualmatch.errors import ConfigError, InputError
+from dualmatch.errors import ConfigError, InputError, in_brief
 from dualmatch.files.atomic import write_text
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import Fingerprint
@@ -28,6 +29,7 @@ from dualmatch.version import __version__
 MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 1
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_STAGE_FILE: Final = re.compile(r"stages/[a-z-]+[0-9]*\.npz")
 State = Literal["running", "finished"]
 Verb = Literal["align", "update"]
 
@@ -78,6 +80,10 @@ class Stage:
     file: str
     content: Fingerprint
     number: int = 0  # how many are done, of stages that come again: rounds and epochs
+
+    def __post_init__(self) -> None:
+        if not _STAGE_FILE.fullmatch(self.file):
+            raise ValueError(f"{self.file[:80]!r} does not lie in stages/")
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable folder") from None
     except (ValueError, KeyError, TypeError, RecursionError, ConfigError) as error:
         raise InputError(
-            f"{path}: is no manifest of a run ({str(error).splitlines()[0]}); begin the run anew with --force"
+            f"{path}: is no manifest of a run ({in_brief(error)}); begin the run anew with --force"
         ) from None
     if manifest is None or manifest.state != "finished":
         check_version(folder, version)
@@ -167,7 +173,7 @@ def check_options(folder: Path, manifest: Manifest) -> None:
     except (ValueError, KeyError, TypeError, ConfigError, InputError) as error:
         raise InputError(
             f"{folder}: this run of dualmatch {manifest.version} has options that {__version__} does not know "
-            f"({str(error).splitlines()[0]}); continue with that version, or align again"
+            f"({in_brief(error)}); continue with that version, or align again"
         ) from None
 
 

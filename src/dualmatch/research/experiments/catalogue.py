@@ -89,8 +89,8 @@ def _copied(files: list[Path], to: Path) -> list[Path]:
     """Copy files; tables and figures of experiments that no page shows any more are removed."""
     to.mkdir(parents=True, exist_ok=True)
     for path in files:
-        with replacing(to / path.name) as temporary:
-            shutil.copyfile(path, temporary)
+        with replacing(to / path.name) as copy, path.open("rb") as file:
+            shutil.copyfileobj(file, copy)
     kept = {path.name for path in files}
     for path in to.iterdir():
         ours = any(path.stem == name or path.stem.startswith(f"{name}-") for name in EXPERIMENTS)

@@ -125,7 +125,7 @@ def _write(path: Path, cell: dict[str, Any]) -> None:
     if path.suffix == ".json":
         write_text(path, json.dumps(cell, indent=1, allow_nan=False) + "\n")
     else:
-        with replacing(path) as temporary, temporary.open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, **cell)
 
 

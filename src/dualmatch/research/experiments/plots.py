@@ -84,8 +84,8 @@ def draw(figure: Figure, stem: Path) -> list[Path]:
                 _draw_panel(axes, panel, figure.ring)
         for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             path = stem.with_name(f"{stem.name}.{kind}")
-            with replacing(path) as temporary:
-                canvas.savefig(temporary, format=kind, dpi=160, metadata=metadata)
+            with replacing(path) as file:
+                canvas.savefig(file, format=kind, dpi=160, metadata=metadata)
             paths.append(path)
     return paths
 
