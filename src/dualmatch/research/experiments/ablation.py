@@ -20,7 +20,7 @@ _SETTING: Final[Setting] = "less"
 _NOTICEABLE: Final = 0.1
 """Points of H@1 below which a part is said to make no difference."""
 _ONE_SEED: Final = 0.3
-"""Points of H@1 that two trainings of the same may differ by (docs/paper-figures.md): less says nothing from one seed."""
+"""Points of H@1 by which two trainings may differ (docs/paper-figures.md): less says nothing from one seed."""
 _COLUMNS: Final = (
     Column("variant"),
     *hits_columns("paper"),
