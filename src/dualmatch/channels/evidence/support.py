@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, Self
 
@@ -19,6 +20,7 @@ from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_fact
 from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.ties import Ties, expanded, places_in
 from dualmatch.decode.one_to_one import Candidates
+from dualmatch.engine import at_once
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
 
@@ -58,6 +60,7 @@ def find_support(
     supporters: Candidates | None = None,
     slots_of_supporters: Slots | None = None,
     among_candidates: Ids | None = None,
+    threads: int = 1,
 ) -> Support:
     """Find all support for some candidates, by each other or by a list of supporters.
 
@@ -74,7 +77,7 @@ def find_support(
     among_candidates: (n_supporters,) int64
         Instead of their slots: which candidate each supporter is, -1 for those that are none and have no slots.
     """
-    search = _Search(candidates, sides, odds, gaps)
+    search = _Search(candidates, sides, odds, gaps, threads)
     others = candidates if supporters is None else supporters
     candidate, supporter, *tie_of, worth_source, worth_target = search.squares(_Live.of(others, live))
     open_candidate, open_source, open_target, *open_worths = search.open_pairs(unknown)
@@ -150,8 +153,10 @@ class _Live:
 class _Search:
     """The search for support of some candidates, a part of them at a time."""
 
-    def __init__(self, candidates: Candidates, sides: tuple[Side, Side], odds: RelationOdds, gaps: DateGaps) -> None:
-        self.candidates, self.sides, self.odds, self.gaps = candidates, sides, odds, gaps
+    def __init__(
+        self, candidates: Candidates, sides: tuple[Side, Side], odds: RelationOdds, gaps: DateGaps, threads: int
+    ) -> None:
+        self.candidates, self.sides, self.odds, self.gaps, self.threads = candidates, sides, odds, gaps, threads
         self.source, self.target = sides[0].ties, sides[1].ties
         # listed facts of each entity, one at least
         self.n_facts = [np.maximum(np.diff(side.ties.first_fact_of_entity), 1).astype(np.float64) for side in sides]
@@ -162,16 +167,17 @@ class _Search:
 
     def squares(self, live: _Live) -> _Found:
         """(candidate, supporter, tie of the source, tie of the target, worth from either side)."""
-        found = [_nothing(4)]
-        for numbers in self.spans:
+
+        def found(numbers: Ids) -> _Found:
             candidate, supporter, *ties = self._squares_of(numbers, live)
             worth = self._worth(ties[0], ties[1])
             useful = np.flatnonzero((worth[0] > 0) & (worth[1] > 0))
             row, column = self.candidates.row[candidate[useful]], self.candidates.column[candidate[useful]]
             part = (each[useful].astype(np.int32) for each in (candidate, supporter, *ties))
             worths = worth[0][useful] / self.n_facts[1][column], worth[1][useful] / self.n_facts[0][row]
-            found.append([*part, *worths])
-        return _joined(found)
+            return [*part, *worths]
+
+        return _joined([_nothing(4), *at_once((partial(found, numbers) for numbers in self.spans), self.threads)])
 
     def _squares_of(self, number: Ids, live: _Live) -> _Found:
         """(candidate, supporter, tie of the source, tie of the target) for a part of the candidates.
@@ -233,8 +239,9 @@ class _Search:
         source, target, candidates = self.source, self.target, self.candidates
         joins = [join for moment in ("begin", "end") for join in _joins(self.sides, unknown[1], moment)]
         first = source.first_fact_of_entity
-        found = [_nothing(3)]
-        for numbers in self.spans:
+
+        def of(numbers: Ids) -> _Found:
+            found = [_nothing(3)]
             entity = candidates.row[numbers]
             which, f = expanded(first[entity], first[entity + 1] - first[entity])
             is_open = unknown[0][source.neighbour[source.tie[f]]] > _LEAST_OPEN
@@ -253,7 +260,9 @@ class _Search:
                     kept = np.flatnonzero((from_source > _NO_SUPPORT) | (from_target > _NO_SUPPORT))
                     ties = source.tie[left[kept]].astype(np.int32), target.tie[right[kept]].astype(np.int32)
                     found.append([pair[kept].astype(np.int32), *ties, from_source[kept], from_target[kept]])
-        return _joined(found)
+            return _joined(found)
+
+        return _joined([_nothing(3), *at_once((partial(of, numbers) for numbers in self.spans), self.threads)])
 
 
 def _nothing(n_places: int) -> _Found:

@@ -168,6 +168,17 @@ def places_in(known: Ids, wanted: Ids) -> Ids:
     return np.where(known[place] == wanted, place, -1)
 
 
+def marked(numbers: Ids, size: int) -> Flags:
+    """Which of the numbers below `size` are among some.
+
+    >>> marked(np.array([2, 0, 2]), 4).tolist()
+    [True, False, True, False]
+    """
+    flags = np.zeros(size, dtype=bool)
+    flags[numbers] = True
+    return flags
+
+
 def distinct(values: Ids) -> Ids:
     """The distinct ones of some numbers, sorted; faster than `np.unique` where most of them are."""
     ordered = np.sort(values)

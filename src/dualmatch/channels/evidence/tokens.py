@@ -15,7 +15,8 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides, TimeKind
-from dualmatch.channels.evidence.ties import expanded, places_in
+from dualmatch.channels.evidence.ties import distinct, expanded, marked, places_in
+from dualmatch.engine import at_once
 from dualmatch.graph.arrays import Floats, Ids
 from dualmatch.graph.hashing import may_be_in
 
@@ -76,8 +77,8 @@ class TokenBuilder:
     Families that do not change (times; relations, while their classes stay the same) are kept from round to round.
     """
 
-    def __init__(self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...]) -> None:
-        self.source, self.target, self.kinds = source, target, kinds
+    def __init__(self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], threads: int = 1) -> None:
+        self.source, self.target, self.kinds, self.threads = source, target, kinds, threads
         self._n_fixed = len(source.times)
         self._n_lasting = self._n_fixed + len(source.times) + 1
         self._kept: dict[int, _Family] = {}
@@ -94,17 +95,20 @@ class TokenBuilder:
         views = zip(
             _families(self.source, self.kinds, known, 0), _families(self.target, self.kinds, known, 1), strict=True
         )
-        parts = []
-        for number, ((factor, left), (_, right)) in enumerate(views):
+
+        def family(number: int, factor: float, left: _Make, right: _Make) -> _Family:
             is_valid = number < self._n_fixed or (number < self._n_lasting and self._classes == classes)
             kept = self._kept.get(number) if is_valid else None
             if kept is None:
-                kept = _family_of((left(), right()), n_entities, factor, among)
-            elif among is not None:
-                kept = kept.at(among)
-            if number < self._n_lasting and among is None:
-                self._kept[number] = kept
-            parts.append(kept)
+                return _family_of((left(), right()), n_entities, factor, among)
+            return kept if among is None else kept.at(among)
+
+        made = (
+            partial(family, number, factor, left, right) for number, ((factor, left), (_, right)) in enumerate(views)
+        )
+        parts = at_once(made, self.threads)
+        if among is None:
+            self._kept = dict(enumerate(parts[: self._n_lasting]))
         if known is not None and among is None:
             self._classes = classes
         if not parts:  # no times, and nothing known
@@ -130,6 +134,9 @@ class _Occurrences:
         return _Occurrences(self.entity[rows], self.key[rows], None if self.count is None else self.count[rows])
 
 
+_Make = Callable[[], _Occurrences]
+
+
 @dataclass(frozen=True, eq=False)
 class _Family:
     """Both matrices of one family over its shared tokens, with the tokens' costs."""
@@ -140,13 +147,13 @@ class _Family:
     def at(self, among: Among) -> _Family:
         """Rows of some entities, and the tokens that any of them has."""
         counts = [matrix[rows] for matrix, rows in zip(self.counts, among, strict=True)]
-        used = np.unique(np.concatenate([matrix.indices for matrix in counts]))
+        used = np.flatnonzero(marked(np.concatenate([matrix.indices for matrix in counts]), len(self.cost)))
         return _Family((counts[0][:, used], counts[1][:, used]), self.cost[used])
 
 
 def _families(
     sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int
-) -> Iterator[tuple[float, Callable[[], _Occurrences]]]:
+) -> Iterator[tuple[float, _Make]]:
     """The token families in a fixed order (times, relations, neighbours), each with its factor."""
     for time in sides.times:
         yield 1.0, partial(_timed, sides, time, sides.direction, 2)
@@ -187,9 +194,8 @@ def _family_of(
         keys, number = np.unique(np.concatenate([left.key, right.key]), return_inverse=True)
         numbers = number[: len(left.key)], number[len(left.key) :]
     else:
-        wanted = [np.zeros(size, dtype=bool) for size in n_entities]
-        wanted[0][among[0]] = wanted[1][among[1]] = True
-        keys = np.unique(np.concatenate([left.key[wanted[0][left.entity]], right.key[wanted[1][right.entity]]]))
+        wanted = [marked(rows, size) for rows, size in zip(among, n_entities, strict=True)]
+        keys = distinct(np.concatenate([left.key[wanted[0][left.entity]], right.key[wanted[1][right.entity]]]))
         (left, first), (right, second) = _with_keys(left, keys), _with_keys(right, keys)
         numbers = first, second
     counts = []

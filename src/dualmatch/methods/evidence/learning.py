@@ -21,7 +21,7 @@ from scipy import sparse as sp
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, widest_gap
 from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.support import Support
-from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs
+from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs, marked
 from dualmatch.decode.one_to_one import Candidates, on_grid
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
@@ -111,7 +111,7 @@ def ties_in_both(
     level, gap = widest_gap(sides, f, j)
     tie_of, gap_place = (source.tie[f], target.tie[j]), level.astype(np.int64) * N_GAPS + gap
     f, j = f[gap < 0], j[gap < 0]
-    agreeing = np.unique(source.tie[f]), np.unique(target.tie[j])
+    agreeing = marked(source.tie[f], source.n_ties), marked(target.tie[j], target.n_ties)
     # a fact that agrees with several counts once, seen from either side
     weight = 0.5 / np.bincount(f, minlength=source.n_facts)[f] + 0.5 / np.bincount(j, minlength=target.n_facts)[j]
     together = sp.csr_matrix(
@@ -136,7 +136,7 @@ def ties_in_both(
     def counts(side: int, of_found: bool) -> Floats:
         counted = clean[side][ties[side].tie]
         if of_found:
-            counted = counted & np.isin(np.arange(ties[side].n_facts), facts[side])
+            counted = counted & marked(facts[side], ties[side].n_facts)
         return np.bincount(ties[side].relation, counted, minlength=ties[side].n_directed).astype(np.float64)
 
     return TiesInBoth(
@@ -149,13 +149,11 @@ def ties_in_both(
     )
 
 
-def _gaps_seen(ties: tuple[Ids, Ids], gap: Ids, agreeing: tuple[Ids, Ids], clean: tuple[Flags, Flags]) -> Floats:
+def _gaps_seen(ties: tuple[Ids, Ids], gap: Ids, agreeing: tuple[Flags, Flags], clean: tuple[Flags, Flags]) -> Floats:
     """How often each gap was seen at each precision, in ties that count and have no fact that agrees."""
     seen = np.zeros(len(Precision) * N_GAPS)
     for number, agree, counts in zip(ties, agreeing, clean, strict=True):
-        apart = counts.copy()
-        apart[agree] = False
-        at = np.flatnonzero(apart[number])
+        at = np.flatnonzero((counts & ~agree)[number])
         weight = 0.5 / np.bincount(number[at], minlength=len(counts))[number[at]]
         seen += np.bincount(gap[at], weight, minlength=len(seen))
     return seen.reshape(len(Precision), N_GAPS)

@@ -84,7 +84,7 @@ class Problem:
 
     @cached_property
     def ties(self) -> tuple[Ties, Ties]:
-        return Ties.of(self.source), Ties.of(self.target)
+        return both(lambda side: Ties.of((self.source, self.target)[side]), self.engine.threads)
 
     @cached_property
     def sides(self) -> tuple[Side, Side]:
@@ -107,7 +107,7 @@ class Problem:
 
     @cached_property
     def builder(self) -> TokenBuilder:
-        return TokenBuilder(*self._fact_sides)
+        return TokenBuilder(*self._fact_sides, self.engine.threads)
 
     @cached_property
     def names(self) -> Names | None:

@@ -43,14 +43,15 @@ class Propagation:
         sides: tuple[Side, Side],
         model: Model,
         with_cavity: bool = True,
+        threads: int = 1,
     ) -> None:
         self.candidates, self.support, self.sides, self.model = candidates, support, sides, model
-        self._cavity = 0.5 if with_cavity else 0.0
+        self._cavity, self.threads = 0.5 if with_cavity else 0.0, threads
         self.ties = sides[0].ties, sides[1].ties
-        self.tie_overlap = both(lambda side: model.tie_overlap(self.ties[side], side))
-        self._telling = both(lambda side: _telling_overlap(sides[side], model, side))
+        self.tie_overlap = both(lambda side: model.tie_overlap(self.ties[side], side), threads)
+        self._telling = both(lambda side: _telling_overlap(sides[side], model, side), threads)
         self._undated = both(lambda side: _undated(sides[side], sides[1 - side]))
-        self._bases = both(lambda side: _missed(self.ties[side], self.tie_overlap[side]))
+        self._bases = both(lambda side: _missed(self.ties[side], self.tie_overlap[side]), threads)
 
     def evidence(self, log_odds: Floats, by_slot: tuple[Floats, Floats], unmatched: Unmatched) -> Evidence:
         """Run one sweep.
@@ -65,7 +66,7 @@ class Propagation:
             How likely it is that an entity's partner is none of its candidates.
         """
         certain, unknown = self.certain(log_odds, by_slot), unmatched.unknown
-        views = both(lambda view: self._combined(view, self.ratios(view, certain, unmatched), unknown))
+        views = both(lambda view: self._combined(view, self.ratios(view, certain, unmatched), unknown), self.threads)
 
         def nothing(side: int) -> Floats:
             unseen = unknown[side][self.ties[side].neighbour] * room_elsewhere(self.sides, unknown, side)
@@ -75,7 +76,7 @@ class Propagation:
             on_grid(0.5 * (views[0][0] + views[1][0])),
             both(lambda view: views[view][1]),
             0.5 * (views[0][2] + views[1][2]),
-            both(nothing),
+            both(nothing, self.threads),
         )
 
     def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:

@@ -121,11 +121,14 @@ def _support(problem: Problem, before: RoundState, found: _RoundInput, moving: I
     model, candidates = before.model, found.candidates
     unknown = problem.open_partners(before.unmatched).unknown
     given = candidates, found.log_odds > LIVE, problem.sides, model.odds, model.gaps, unknown
+    threads = problem.engine.threads
     if len(moving) == len(candidates):
-        return find_support(*given)
+        return find_support(*given, threads=threads)
     place = np.full(len(candidates), -1, dtype=np.int64)
     place[moving] = np.arange(len(moving))
-    return find_support(candidates.at(moving), *given[1:], supporters=candidates, among_candidates=place)
+    return find_support(
+        candidates.at(moving), *given[1:], supporters=candidates, among_candidates=place, threads=threads
+    )
 
 
 def _swept(
@@ -136,7 +139,8 @@ def _swept(
     Where all are, names and how many entities are alone can be learnt on the way.
     """
     candidates, model = start.candidates.at(moving), start.model
-    propagation = Propagation(candidates, support, problem.sides, model, "cavity" not in problem.without)
+    with_cavity, threads = "cavity" not in problem.without, problem.engine.threads
+    propagation = Propagation(candidates, support, problem.sides, model, with_cavity, threads)
     given = problem.is_given(candidates.row, candidates.column)
     names = None if problem.names is None else problem.names.compare(candidates)
     if learns:  # how many are alone is learnt anew in each round: what was believed wrongly is unlearnt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Self, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from dualmatch.channels.evidence.ties import Ties, find_pairs
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.decode.assignment import assign
 from dualmatch.decode.one_to_one import Candidates, Unmatched, chance_of
+from dualmatch.engine import at_once
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 Each = TypeVar("Each")
@@ -35,9 +36,10 @@ _LEAST_ALONE: Final = 0.002
 _NO_SLOTS: Final[Slots] = ((np.zeros(0, np.int32), np.zeros(0, np.int32)),) * 2
 
 
-def both(make: Callable[[int], Each]) -> tuple[Each, Each]:
+def both(make: Callable[[int], Each], threads: int = 1) -> tuple[Each, Each]:
     """The same for the source (side 0) and the target (side 1)."""
-    return make(0), make(1)
+    source, target = at_once([partial(make, 0), partial(make, 1)], threads)
+    return source, target
 
 
 def size_class(n_facts: Ids) -> Ids:
