@@ -48,7 +48,7 @@ def facts(count: int = 40, **changes: object) -> TemporalGraph:
         row = {"head": f"a{i}", "relation": f"r{i % 3}", "tail": f"b{i}", "begin": 1900 + i, "end": 1960 + i}
         row |= {name: value(i) if callable(value) else value for name, value in changes.items()}
         rows.append(tuple(row.values()))
-    return read_graph(rows)
+    return TemporalGraph.from_facts(rows)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_a_run_from_standard_input_cannot_be_explained(
 def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "bad.csv").write_text(LEFT + "Eve,met\nEve,met,Adam,soon\n")
     call = ["align", "bad.csv", "left.csv", "-o", "links.tsv"]
-    said = refused(capsys, *call)
+    said = refused(capsys, *call, "--on-error", "stop")
     assert said.splitlines()[:2] == [
         "dualmatch: bad.csv:4: 2 columns where the first line has 4",
         "bad.csv:5: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
@@ -90,6 +90,23 @@ def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureF
         "bad.csv\t4\t2 columns where the first line has 4\tEve,met",
         "bad.csv\t5\t'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown\tEve,met,Adam,soon",
     ]
+
+
+def test_too_many_dates_that_cannot_be_read_leave_nothing_behind(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not a fifth: they are unknown, in one line. More: refused with the format, and nothing is written."""
+    rows = [f"Eve,met,Adam{row},{1 + row}/12/1850\n" for row in range(14)]
+    (here / "bad.csv").write_text(LEFT + "".join(rows))
+    before = sorted(here.iterdir())
+    said = refused(capsys, "align", "bad.csv", "left.csv", "-o", "links.tsv")
+    assert said.startswith("dualmatch: bad.csv:4: '1/12/1850' is no date;")
+    assert "14 of 16 dates in 'time' cannot be read; add --time-format %d/%m/%Y" in said
+    assert sorted(here.iterdir()) == before
+    (here / "bad.csv").write_text(LEFT + "Eve,met,Adam,1850\n" * 8 + rows[0])
+    main(["inspect", "bad.csv"])
+    noted = [line for line in capsys.readouterr().err.splitlines() if "cannot be read" in line]
+    assert noted[0].startswith("note: bad.csv: 1 of 11 dates cannot be read and is unknown; line 12: '1/12/1850'")
 
 
 def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:

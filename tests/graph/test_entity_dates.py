@@ -154,7 +154,7 @@ def test_a_collector_numbers_facts_and_dates_together() -> None:
 def test_a_collector_rejects_dates_as_it_does_facts(row: dict[str, str | None], words: str) -> None:
     good: dict[str, str | None] = {"head": "Mary", "relation": "born", "time": "1797"}
     with pytest.raises(InputError, match=words):
-        collected([good, row])
+        collected([good, row], on_error="stop")
     collector, graph = collected([good, row], on_error="skip")
     assert (len(graph.dates), collector.rejections.total) == (1, 1)
 

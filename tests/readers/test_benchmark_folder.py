@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -66,22 +67,44 @@ def test_dates_keep_their_precision(make_folder: MakeFolder) -> None:
     [
         ("March", "'March' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"),
         ("1987-02-30", "'1987-02-30': month 2 of 1987 has no day 30"),
-        ("20050301", "'20050301': years beyond 5,000,000 cannot be held"),
+        ("2005030100", "'2005030100' is no date"),
     ],
 )
 def test_what_is_no_date_costs_its_date_only(
     make_folder: MakeFolder, caplog: pytest.LogCaptureFixture, text: str, why: str
 ) -> None:
-    dates = f"0\t-inf\n1\t1833\n2\t{text}\n3\t1852-11-27\n4\tsoon\n"
+    more = "".join(f"{number}\t{1900 + number}\n" for number in range(4, 11))
+    path = make_folder(
+        time_id=f"0\t-inf\n1\t1833\n2\t{text}\n3\t1852-11-27\n{more}", triples_1="10\t0\t11\t2\t3\n10\t1\t12\t1\n"
+    )
     with caplog.at_level(logging.WARNING):
-        folder = read_folder(make_folder(time_id=dates, triples_1="10\t0\t11\t2\t3\n10\t1\t12\t1\n"))
+        folder = read_folder(path)
     assert facts(folder.source) == [
         ("Ada", "lived in", "London", "?", "1852-11-27"),
         ("Ada", "met", "Charles", "1833", "1833"),
     ]
     (said,) = caplog.messages
-    assert said.startswith(f"{folder.path}/time_id:3: {why}")
-    assert said.endswith("; 2 of 5 values are no dates and count as unknown")
+    assert said.startswith(f"{path}/time_id: 1 of 10 dates cannot be read and is unknown; line 3: {why}")
+    with pytest.raises(InputError, match=re.escape(f"{path}/time_id:3: {why}")):
+        read_folder(path, on_error="stop")
+
+
+def test_a_calendar_of_which_more_than_a_fifth_is_no_date_is_refused(make_folder: MakeFolder) -> None:
+    path = make_folder(time_id="0\t-inf\n1\t01/02/1833\n2\t1834\n3\t1835\n")
+    with pytest.raises(InputError) as caught:
+        read_folder(path)
+    assert str(caught.value).splitlines()[0].startswith(f"{path}/time_id:2: '01/02/1833' is no date")
+    assert str(caught.value).endswith("dates in 'time_id' cannot be read; add --time-format %d/%m/%Y, or %m/%d/%Y")
+
+
+def test_a_decade_is_from_its_first_to_its_last_year(make_folder: MakeFolder) -> None:
+    lines = "10\t0\t11\t1\n10\t0\t12\t1\t2\n10\t1\t12\t2\t1\n"
+    folder = read_folder(make_folder(time_id=TINY["time_id"].replace("1833", "1830s"), triples_1=lines))
+    assert sorted(fact[3:] for fact in facts(folder.source)) == [
+        ("1830", "1835-03"),
+        ("1830", "1839"),
+        ("1835-03", "1839"),
+    ]
 
 
 @pytest.mark.parametrize("content", [None, "", "\n \n\r\n"], ids=["absent", "empty", "blank"])

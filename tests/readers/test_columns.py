@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,26 +57,42 @@ def test_the_other_column_is_said_aloud(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"),
+    ("texts", "hint"),
     [
-        ("1109635200", "seconds since 1970, add --time-format epoch"),
-        ("946684800", "seconds since 1970, add --time-format epoch"),
-        ("1109635200.5", "seconds since 1970, add --time-format epoch"),
-        ("1109635200000", "milliseconds since 1970, add --time-format epoch-ms"),
-        ("20050301", "a day without hyphens, add --time-format %Y%m%d"),
-        ("27.11.1852", "day, month and year, add --time-format %d.%m.%Y"),
-        ("27/11/1852", "day, month and year, add --time-format %d/%m/%Y, or %m/%d/%Y"),
-        ("soon", None),
+        ("1109635200 946684800 1109635200.5", "epoch"),
+        ("1109635200000", "epoch-ms"),
+        ("27.11.1852 01.02.1853", "%d.%m.%Y"),
+        ("27/11/1852 1/2/1853", "%d/%m/%Y"),
+        ("11/27/1852 1/2/1853", "%m/%d/%Y"),
+        ("01/02/2019", "%d/%m/%Y, or %m/%d/%Y"),
+        ("27-11-1852", "%d-%m-%Y"),
+        ("05/2019", "%m/%Y"),
+        ("2019/05", "%Y/%m"),
+        ("2019/05/13", "%Y/%m/%d"),
+        ("27/11/1852T12:30", "%d/%m/%YT%H:%M"),
+        ("27/11/1852T12:30:59", "%d/%m/%YT%H:%M:%S"),
     ],
 )
-def test_a_time_in_another_form_gets_a_hint_that_helps(tmp_path: Path, text: str, hint: str | None) -> None:
+def test_times_in_another_form_get_a_hint_that_helps(tmp_path: Path, texts: str, hint: str) -> None:
     path = tmp_path / "a.csv"
-    path.write_text(f"head,relation,tail,time\na,r,b,{text}\n")
+    path.write_text("head,relation,tail,time\n" + "".join(f"a,r,b,{text}\n" for text in texts.split()))
+    for on_error in ("dates", "stop"):
+        with pytest.raises(InputError) as caught:
+            read_graph(path, on_error=on_error)
+        said = str(caught.value).splitlines()
+        assert said[0].startswith(f"{path}:2: {texts.split()[0]!r}")
+        assert "; or add --time-format " in said[0]
+    with pytest.raises(InputError, match=f"cannot be read; add --time-format {re.escape(hint)}$"):
+        read_graph(path)
+    assert read_graph(path, time_format=hint.split(",")[0]).has_times
+
+
+def test_a_time_that_looks_like_nothing_gets_no_format(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("head,relation,tail,time\na,r,b,soon\n")
     with pytest.raises(InputError) as caught:
         read_graph(path)
-    if hint is None:
-        assert "if it is" not in str(caught.value)
-        return
-    assert str(caught.value).splitlines()[0].endswith(f"; if it is {hint}")
-    form = hint.split("--time-format ")[1].split(",")[0]
-    assert read_graph(path, time_format=form).has_times
+    assert str(caught.value).splitlines() == [
+        f"{path}:2: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
+        "1 of 1 dates in 'time' cannot be read; fix them, or say how they are written with --time-format",
+    ]

@@ -104,7 +104,7 @@ def test_the_sound_files_are_sound(extension: str) -> None:
 
 @pytest.mark.parametrize("extension", SOUND)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(slips=SLIPS, on_error=st.sampled_from(["stop", "skip"]))
+@given(slips=SLIPS, on_error=st.sampled_from(["dates", "stop", "skip"]))
 def test_any_slip_in_a_sound_file(extension: str, slips: list[tuple[float, int, bytes]], on_error: str) -> None:
     content = SOUND[extension]
     for share, removed, inserted in slips:

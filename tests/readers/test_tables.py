@@ -72,7 +72,7 @@ def test_blocks_of_any_size_say_the_same(
     monkeypatch.setattr(delimited, "ROWS_AT_ONCE", 2)
     lines = [f"{quote}e{i}{quote},r,e{i + 1},{1900 + i}" for i in range(20)]
     path = write(tmp_path / "a.csv", "head,relation,tail,year\n" + "\n".join(lines) + "\nx,r,y,soon")
-    assert refusal(path).split("\n") == [
+    assert refusal(path, on_error="stop").split("\n") == [
         ":22: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
         "fix this line, or leave it out with --on-error skip",
     ]
@@ -156,7 +156,7 @@ def test_a_long_and_a_short_line_do_not_make_up_for_each_other(tmp_path: Path, s
 
 def test_all_problems_are_counted_and_the_first_five_shown(tmp_path: Path) -> None:
     bad = ["Ada\tmet\n", "Ada\tmet\tx\tsoon\t2\n"] * 10
-    said = refusal(write(tmp_path / "a.tsv", TSV + "".join(bad))).split("\n")
+    said = refusal(write(tmp_path / "a.tsv", TSV + "".join(bad)), on_error="stop").split("\n")
     assert [line.split(": ")[0].rpartition(":")[2] for line in said[:5]] == ["4", "5", "6", "7", "8"]
     assert said[5:] == ["… and 15 more problems", "fix these lines, or leave them out with --on-error skip"]
 

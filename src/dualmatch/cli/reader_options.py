@@ -193,8 +193,9 @@ reading_options = gathered(
         ),
         click.option(
             "--on-error",
-            type=click.Choice(["stop", "skip"]),
-            help="Refuse files with lines that cannot be used, or leave these lines out.  [default: stop]",
+            type=click.Choice(["dates", "stop", "skip"]),
+            help="dates: what is no date counts as unknown, and other lines that cannot be used are refused; stop: "
+            "refuse both; skip: leave these lines out.  [default: dates]",
         ),
         click.option(
             "--max-errors", type=click.IntRange(0), help="How many lines of a side may be left out.  [default: 1000]"

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column
-from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date, parse_date
+from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
+from dualmatch.graph.written_dates import parse_span
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class TemporalGraph:
                     f"{name}: fact {number} has {len(fact)} parts; give (head, relation, tail[, begin[, end]])"
                 )
             try:
-                begin = parse_date(str(fact[3])) if len(fact) > 3 else UNKNOWN
-                end = parse_date(str(fact[4])) if len(fact) > 4 else begin
+                begin, end = parse_span(str(fact[3])) if len(fact) > 3 else (UNKNOWN, UNKNOWN)
+                end = parse_span(str(fact[4]))[1] if len(fact) > 4 else end
             except ValueError as error:
                 raise InputError(f"{name}: fact {number}: {error}") from None
             is_date = fact[2] is None and (begin != UNKNOWN or end != UNKNOWN)

@@ -18,21 +18,26 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.errors import InputError, Problem, input_error
+from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 from dualmatch.files.compressed import opened
-from dualmatch.files.text_lines import LARGEST_ID, as_ids, read_fields, refuse, whole_numbers
+from dualmatch.files.text_lines import LARGEST_ID, LINE, as_ids, read_fields, refuse, whole_numbers
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import sorted_by_name
-from dualmatch.graph.times import UNKNOWN, parse_date
+from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.delimited import read_delimited
 from dualmatch.readers.facts import Collector
 from dualmatch.readers.read import Reading, literals_of
 from dualmatch.readers.read_options import ReadOptions
+from dualmatch.readers.rejected_lines import OnError
+from dualmatch.readers.time_column import WRONG, TimeParser
+from dualmatch.readers.unread_dates import UnreadDates
 
 logger = logging.getLogger(__name__)
 
 Ids = NDArray[np.int64]
+TimesById = Mapping[int, tuple[int, int]]
+"""Time id → the first and the last date that it may mean, as codes."""
 
 _FACT: Final = {"head": "head id", "relation": "relation id", "tail": "tail id"}
 _TIMES: Final = {"begin": "time id", "end": "time id"}
@@ -86,13 +91,14 @@ class BenchmarkFolder:
         return (self.source_ids, self.target_ids) if are_ids else (None, None)
 
 
-def read_folder(path: str | Path) -> BenchmarkFolder:
+def read_folder(path: str | Path, on_error: OnError = "dates") -> BenchmarkFolder:
     """Read a benchmark folder.
 
     Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, mixed at will. ``time_id`` gives each time
     id its date (day, month or year) or ``-inf`` / ``~`` for unknown; where it is absent or empty, ids are opaque
-    times. Values that are no dates count as unknown, with a warning. There is a warning, too, of facts that end
-    before they begin; both ends are kept.
+    times. Values that are no dates count as unknown, with a warning, as long as they are no more than a fifth; with
+    `on_error` ``"stop"`` they are an error. There is a warning, too, of facts that end before they begin; both ends are
+    kept.
 
     Raises
     ------
@@ -102,7 +108,7 @@ def read_folder(path: str | Path) -> BenchmarkFolder:
     path = Path(path)
     if not os.path.isdir(path):
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, ent_ids_1, …)")
-    times = _read_times(path / "time_id")
+    times = _read_times(path / "time_id", on_error)
     source, source_ids = _read_graph(path, "1", times)
     target, target_ids = _read_graph(path, "2", times)
     return BenchmarkFolder(path, source, target, source_ids, target_ids)
@@ -146,37 +152,42 @@ def _entity_rows(table: pl.DataFrame, side: str, path: Path, graph: TemporalGrap
     return rows
 
 
-def _read_times(path: Path) -> dict[int, int] | None:
-    """Time id → time code; None where there is no calendar.
+def _read_times(path: Path, on_error: OnError) -> TimesById | None:
+    """The first and the last date of each time id; None where there is no calendar.
 
-    What is no date counts as unknown, with a warning; a file in which nothing is one is of another kind, and an error.
+    What is no date counts as unknown, with a warning, unless it is too much or `on_error` is ``"stop"``.
     """
     if not path.exists():
         return None
     table = as_ids(read_fields(path, ("time", "date"), 2, "a time"), {"time": "time id"}, path)
     if table.height == 0:
         return None
-    times: dict[int, int] = {}
-    twice, no_dates = [], []
-    for line, key, date in table.iter_rows():
-        try:
-            code = parse_date(date)
-        except ValueError as error:
-            code = UNKNOWN
-            no_dates.append(Problem(path, line, str(error)))
-        if times.setdefault(key, code) != code:
+    parser = TimeParser()
+    first, last = parser.spans(table["date"])
+    lines, texts = table[LINE].to_list(), table["date"].to_list()
+    wrong = np.flatnonzero(first == WRONG).tolist()
+    if wrong and on_error == "stop":
+        shown = wrong[:SHOWN_PROBLEMS]
+        raise input_error([Problem(path, lines[row], parser.why_wrong(texts[row])) for row in shown], len(wrong))
+    unread = UnreadDates(parser)
+    rows = [(row, lines[row]) for row in wrong]
+    unread.add(
+        "time_id", int((first != UNKNOWN).sum()), rows, lambda row: parser.why_wrong(texts[row]), texts.__getitem__
+    )
+    first[wrong] = last[wrong] = UNKNOWN
+    times: dict[int, tuple[int, int]] = {}
+    twice = []
+    for line, key, *span in zip(lines, table["time"].to_list(), first.tolist(), last.tolist(), strict=True):
+        if times.setdefault(key, (span[0], span[1])) != (span[0], span[1]):
             twice.append(Problem(path, line, f"time id {key} has another date above; give each id one date"))
     if twice:
         raise input_error(twice)
-    if len(no_dates) == table.height > 1:
-        raise input_error(no_dates)
-    if no_dates:
-        verb = "is no date and counts" if len(no_dates) == 1 else "are no dates and count"
-        logger.warning("%s; %d of %d values %s as unknown", no_dates[0], len(no_dates), table.height, verb)
+    for note in unread.end_of_file(path):
+        logger.warning(note)
     return times
 
 
-def _read_graph(folder: Path, side: str, times: Mapping[int, int] | None) -> tuple[TemporalGraph, Ids]:
+def _read_graph(folder: Path, side: str, times: TimesById | None) -> tuple[TemporalGraph, Ids]:
     triples = folder / f"triples_{side}"
     facts = as_ids(read_fields(triples, (*_FACT, *_TIMES), 3, "a fact", _LAYOUT), _FACT, triples)
     if facts.height == 0:
@@ -229,7 +240,7 @@ def _names_come_first(table: pl.DataFrame, used: pl.Series) -> bool:
 
 
 def _time_columns(
-    facts: pl.DataFrame, times: Mapping[int, int] | None, path: Path
+    facts: pl.DataFrame, times: TimesById | None, path: Path
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Begin and end codes; a row of four columns is a point, one of three has no time."""
     # Without a calendar ids are the codes themselves: years before the common era may be among them.
@@ -237,10 +248,11 @@ def _time_columns(
     facts = as_ids(facts, _TIMES, path, lowest, highest)
     facts = facts.with_columns(end=pl.coalesce("end", "begin"))
     columns = []
-    for name in _TIMES:
+    for place, name in enumerate(_TIMES):
         codes = facts[name]
         if times is not None:
-            codes = codes.replace_strict([*times], [*times.values()], default=None, return_dtype=pl.Int64)
+            dates = [span[place] for span in times.values()]
+            codes = codes.replace_strict([*times], dates, default=None, return_dtype=pl.Int64)
             missing = facts[name].is_not_null() & codes.is_null()
             _refuse(missing, facts, name, path, "time", "is not in time_id; add it there or fix the id")
         columns.append(codes.fill_null(UNKNOWN).to_numpy().astype(np.int32))
@@ -277,7 +289,7 @@ def read_openea(folder: Path, side: str, options: ReadOptions) -> Reading:
     collector = Collector(replace(options, columns=columns))
     with opened(path) as file:
         read_delimited(file, path, collector, "\t")
-    collector.rejections.end_of_file()
+    collector.end_of_file(path)
     graph = collector.graph(str(path))
     if options.literals and attributes.exists():
         table = read_fields(attributes, ("entity", "attribute", "value"), 3, "an attribute")

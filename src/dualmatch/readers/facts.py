@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from dualmatch.readers.columns import INTERVAL, NAMES, POINT, TableShape, number
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import OfRow, Rejections
 from dualmatch.readers.time_column import WRONG, Codes, TimeParser
+from dualmatch.readers.unread_dates import INTERVALS, UnreadDates
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class Collector:
         self.options, self.files_before = options, files_before
         self.rejections = Rejections(options.on_error, options.max_errors)
         self.times = TimeParser(options.time_format)
+        self.unread_dates = UnreadDates(self.times)
         self.are_sets: list[bool] = []
         """For each file, whether repeating a fact adds nothing, as in RDF; in a table each row counts."""
         self.notes: list[str] = []
@@ -80,36 +82,48 @@ class Collector:
         return shape
 
     def add(self, rows: Rows) -> None:
-        """Check rows, reject those that fail, keep the rest."""
+        """Check rows, reject those that fail, keep the rest; white space around names is dropped."""
         self._facts.append(self._checked(rows, NAMES))
 
     def add_dates(self, rows: Rows) -> None:
         """Check dates of single entities (``head``, ``relation`` and the date, no ``tail``), as `add` checks facts."""
+        unread = self.unread_dates.total
         checked = self._checked(rows, NAMES[:2])
         dated = checked.filter((pl.col("begin") != UNKNOWN) | (pl.col("end") != UNKNOWN))
-        self.unknown_dates += checked.height - dated.height
+        self.unknown_dates += checked.height - dated.height - (self.unread_dates.total - unread)
         self._dates.append(dated)
 
     def _checked(self, rows: Rows, names: tuple[str, ...]) -> pl.DataFrame:
-        table = rows.table
-        failed = np.zeros(table.height, dtype=bool)
-
-        def reject(wrong: Mask, why: OfRow) -> None:
-            at = np.flatnonzero(wrong & ~failed)
-            if len(at):
-                lines = table[LINE].gather(at).to_list()
-                if lines[0] is None:
-                    reason, why = why, lambda row: f"{rows.text(row)}: {reason(row)} ({rows.place(row)})"
-                self.rejections.add(rows.path, zip(at.tolist(), lines, strict=True), why, rows.text)
-                failed[at] = True
-
+        """Names without white space around them, begin and end, of the rows that can be used."""
+        table = rows.table.select(pl.col(names).str.strip_chars())
+        rejected = np.zeros(table.height, dtype=bool)
         for name in names:
-            blank = table[name].is_null() | (table[name].str.strip_chars() == "")
-            reject(blank.fill_null(True).to_numpy(), lambda _, name=name: f"no {name}; every fact needs one")  # type: ignore[misc]
-        codes = {name: self._codes(table[name], reject) for name in (*INTERVAL, POINT) if name in table.columns}
-        unknown = np.full(table.height, UNKNOWN, dtype=np.int32)
-        begin, end = (codes.get(name, codes.get(POINT, unknown)) for name in INTERVAL)
-        is_reversed = (end < begin) & (begin != UNKNOWN) & (end != UNKNOWN)
+            blank = (table[name].is_null() | (table[name] == "")).fill_null(True).to_numpy()
+            self._reject(rows, blank, rejected, lambda _, name=name: f"no {name}; every fact needs one")  # type: ignore[misc]
+        begin, end = self._interval(rows, rejected)
+        checked = table.with_columns(begin=pl.Series(begin), end=pl.Series(end))
+        return checked.filter(~rejected) if rejected.any() else checked
+
+    def end_of_file(self, path: Path) -> None:
+        """Report dates that count as unknown; an `InputError` where too much of the file cannot be used."""
+        problems = []
+        for check in (self.rejections.end_of_file, lambda: self.unread_dates.end_of_file(path)):
+            try:
+                for note in check() or ():
+                    self.note(note)
+            except InputError as error:
+                problems.append(str(error))
+        if problems:
+            raise InputError("\n".join(problems))
+
+    def _interval(self, rows: Rows, rejected: Mask) -> tuple[Codes, Codes]:
+        """Begin and end of rows; what is no time is unknown or rejects its row, as the options say."""
+        unknown = np.full(rows.table.height, UNKNOWN, dtype=np.int32)
+        spans = {name: self._spans(rows, name, rejected) for name in (*INTERVAL, POINT) if name in rows.table.columns}
+        point = spans.get(POINT, (unknown, unknown))
+        begin, end = spans.get("begin", point)[0], spans.get("end", point)[1]
+        known = (begin != UNKNOWN) & (end != UNKNOWN)
+        is_reversed = (end < begin) & known
         at = np.flatnonzero(is_reversed)  # few: only these are looked at closely
         is_reversed[at] = ends_before_begin(begin[at], end[at])
 
@@ -117,16 +131,35 @@ class Collector:
             first, last = (format_date(int(codes[row])) for codes in (begin, end))
             return f"ends in {last}, before it begins in {first}; fix one of the two"
 
-        reject(is_reversed, ends_early)
-        checked = table.select(names).with_columns(begin=pl.Series(begin), end=pl.Series(end))
-        return checked.filter(~failed) if failed.any() else checked
+        self._fail_dates(rows, INTERVALS, int(known.sum()), is_reversed, rejected, ends_early, lambda _: "")
+        if len(at):
+            begin, end = (np.where(is_reversed, UNKNOWN, codes).astype(np.int32) for codes in (begin, end))
+        return begin, end
 
-    def _codes(self, given: pl.Series, reject: Callable[[Mask, OfRow], None]) -> Codes:
+    def _spans(self, rows: Rows, column: str, rejected: Mask) -> tuple[Codes, Codes]:
+        """The first and the last date that each text of a time column may mean."""
+        given = rows.table[column]
         if given.dtype == pl.Int32:
-            return given.to_numpy()
-        codes = self.times.codes(given)
-        reject(codes == WRONG, lambda row: self.times.why_wrong(given[row]))
-        return codes
+            return given.to_numpy(), given.to_numpy()
+        spans = self.times.spans(given)
+        dates, wrong = int((spans[0] != UNKNOWN).sum()), spans[0] == WRONG
+        self._fail_dates(rows, column, dates, wrong, rejected, lambda row: self.times.why_wrong(given[row]), given.item)
+        for codes in spans:
+            codes[wrong] = UNKNOWN
+        return spans
+
+    def _fail_dates(
+        self, rows: Rows, column: str, total: int, wrong: Mask, rejected: Mask, why: OfRow, text: OfRow
+    ) -> None:
+        """Count dates that cannot be used, or reject their rows."""
+        if self.options.on_error == "dates":
+            self.unread_dates.add(column, total, *_failures(rows, wrong & ~rejected, why), text)
+        else:
+            self._reject(rows, wrong, rejected, why)
+
+    def _reject(self, rows: Rows, wrong: Mask, rejected: Mask, why: OfRow) -> None:
+        self.rejections.add(rows.path, *_failures(rows, wrong & ~rejected, why), rows.text)
+        rejected |= wrong
 
     def graph(self, name: str) -> TemporalGraph:
         """The graph of all rows kept; entities, relations, facts and dates are sorted, whatever order the files had."""
@@ -153,3 +186,12 @@ class Collector:
         of_entity = dated, of_date, dates["begin"].to_numpy(), dates["end"].to_numpy()
         once = without_repeats(np.lexsort(of_entity[::-1]), *of_entity)
         return TemporalGraph(*columns, *names, name=name, dates=EntityDates(*(column[once] for column in of_entity)))
+
+
+def _failures(rows: Rows, wrong: Mask, why: OfRow) -> tuple[list[tuple[int, int | None]], OfRow]:
+    """Row and line of each wrong row, and why it is wrong: where a format has no lines, with where to look."""
+    at = np.flatnonzero(wrong)
+    lines = rows.table[LINE].gather(at).to_list()
+    if not lines or lines[0] is not None:
+        return list(zip(at.tolist(), lines, strict=True)), why
+    return [(row, None) for row in at.tolist()], lambda row: f"{rows.text(row)}: {why(row)} ({rows.place(row)})"

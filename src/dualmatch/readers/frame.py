@@ -44,13 +44,13 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
     _add(table, shape, names, path, collector)
 
 
-def read_frame(frame: ArrowFrame, name: str, collector: Collector) -> None:
+def read_frame(frame: ArrowFrame, path: Path, collector: Collector) -> None:
     """Collect the rows of a data frame."""
     try:
         table = frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
     except (*_BROKEN, TypeError) as error:
-        raise InputError(f"{name}: this data frame cannot be read ({_first_line(error)})") from None
-    _add(table, _shape(table.columns, Path(name), collector), table.columns, Path(name), collector)
+        raise InputError(f"{path}: this data frame cannot be read ({_first_line(error)})") from None
+    _add(table, _shape(table.columns, path, collector), table.columns, path, collector)
 
 
 def _shape(names: list[str], path: Path, collector: Collector) -> TableShape:

@@ -78,7 +78,7 @@ def read_graph(
     time_format: str | None = None,
     time_predicates: TimePredicates | None = None,
     namespaces: Sequence[str] = (),
-    on_error: OnError = "stop",
+    on_error: OnError = "dates",
     max_errors: int = DEFAULT_LIMIT,
 ) -> TemporalGraph:
     """Read a graph from files, data frames or tuples.
@@ -99,7 +99,8 @@ def read_graph(
     time_predicates, namespaces:
         For RDF: whose values are times; beginnings of IRIs that names leave out.
     on_error, max_errors:
-        ``"skip"`` leaves out up to `max_errors` lines that cannot be used; ``"stop"`` refuses the file.
+        ``"dates"`` takes what is no date as unknown and refuses a file with other lines that cannot be used;
+        ``"stop"`` refuses either; ``"skip"`` leaves out up to `max_errors` such lines.
 
     Returns
     -------
@@ -167,17 +168,16 @@ def _collect(source: Source, collector: Collector) -> str:
         with opened(path) as file:
             format.read(file, path, collector)
         collector.are_sets.append(format.is_set)
-        name = shown(path)
     elif is_frame(source):
-        name = "data frame"
-        read_frame(source, name, collector)
+        path = Path("data frame")
+        read_frame(source, path, collector)
     elif isinstance(source, Iterable):
-        name = "facts"
-        collector.add(_tuple_rows(source))
+        path = Path("facts")
+        collector.add(_tuple_rows(source, path))
     else:
         raise InputError(f"a graph cannot be read from {type(source).__name__}; give a path, a data frame or tuples")
-    collector.rejections.end_of_file()
-    return name
+    collector.end_of_file(path)
+    return shown(path)
 
 
 def _format_of(path: Path, asked: str | None) -> Format:
@@ -193,7 +193,7 @@ def _format_of(path: Path, asked: str | None) -> Format:
     raise InputError(f"{shown(path)}: {why}; say --format ({', '.join(FORMATS)})")
 
 
-def _tuple_rows(facts: Iterable[Sequence[object]]) -> Rows:
+def _tuple_rows(facts: Iterable[Sequence[object]], path: Path) -> Rows:
     rows: list[list[str | None]] = []
     for number, fact in enumerate(facts, start=1):
         if isinstance(fact, str) or not isinstance(fact, Sequence) or not 3 <= len(fact) <= 5:
@@ -201,4 +201,4 @@ def _tuple_rows(facts: Iterable[Sequence[object]]) -> Rows:
         parts = [None if is_missing(part) else str(part) for part in fact]
         rows.append(parts + ([None, None] if len(parts) == 3 else parts[3:] if len(parts) == 4 else []))
     table = pl.DataFrame(rows, dict.fromkeys(FACT, pl.String), orient="row").with_row_index(LINE, offset=1)
-    return Rows(Path("facts"), table, lambda row: repr(table.row(row)[1:]))
+    return Rows(path, table, lambda row: repr(table.row(row)[1:]))

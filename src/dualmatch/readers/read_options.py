@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -59,15 +59,16 @@ class ReadOptions:
     """Whether to keep labels and other literals."""
     labels: Path | None = None
     """A file of names and labels, two tab-separated columns."""
-    on_error: OnError = "stop"
+    on_error: OnError = "dates"
+    """``"dates"``: what is no date counts as unknown, unless it is too much; ``"stop"`` and ``"skip"``: its line cannot
+    be used. See `dualmatch.readers.rejected_lines.Rejections`."""
     max_errors: int = DEFAULT_LIMIT
-    """See `dualmatch.readers.rejected_lines.Rejections`."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     def __post_init__(self) -> None:
-        if self.on_error not in ("stop", "skip"):
-            raise InputError(f"on_error {self.on_error!r}: write 'stop' or 'skip'")
+        if self.on_error not in get_args(OnError):
+            raise InputError(f"on_error {self.on_error!r}: write 'dates', 'stop' or 'skip'")
 
     def as_dict(self) -> dict[str, Any]:
         """What differs from the defaults, as plain data.

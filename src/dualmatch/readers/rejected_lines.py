@@ -13,7 +13,7 @@ from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem
 from dualmatch.files.atomic import replacing
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 
-OnError = Literal["stop", "skip"]
+OnError = Literal["dates", "stop", "skip"]
 OfRow = Callable[[int], str]
 """A text for the row of this number."""
 DEFAULT_LIMIT: Final = 1000
@@ -39,7 +39,8 @@ class Rejections:
     Parameters
     ----------
     on_error:
-        ``"stop"``: read on to count them all, then end in an `InputError`. ``"skip"``: leave them out and keep them.
+        ``"stop"``, and ``"dates"``, which differs for dates only: read on to count them all, then end in an
+        `InputError`. ``"skip"``: leave them out and keep them.
     limit:
         How many may be left out.
 
@@ -53,7 +54,7 @@ class Rejections:
     '1 line was left out'
     """
 
-    def __init__(self, on_error: OnError = "stop", limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, on_error: OnError = "dates", limit: int = DEFAULT_LIMIT) -> None:
         self.on_error, self.limit = on_error, limit
         self.total = 0
         self.kept: list[Rejected] = []
@@ -71,7 +72,7 @@ class Rejections:
 
     @property
     def _is_refused(self) -> bool:
-        return self.total > (0 if self.on_error == "stop" else self.limit)
+        return self.total > (self.limit if self.on_error == "skip" else 0)
 
     def in_order(self) -> list[Rejected]:
         """What was rejected by line, whatever was wrong with it, file after file; what has no line comes last."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
-from dualmatch.graph.times import UNKNOWN, UNKNOWN_WORDS, encode_date, parse_date
+from dualmatch.graph.times import UNKNOWN, UNKNOWN_WORDS, encode_date
+from dualmatch.graph.written_dates import Span, parse_span
 from dualmatch.readers.columns import numbered
 
 Codes = NDArray[np.int32]
@@ -24,13 +25,24 @@ WRONG: Final = UNKNOWN + 1
 _PLAIN_DAY: Final = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?$"
 )
-_LOOKS_LIKE: Final = {
-    r"-?\d{9,10}(\.\d+)?": "seconds since 1970, add --time-format epoch",
-    r"-?\d{12,13}(\.\d+)?": "milliseconds since 1970, add --time-format epoch-ms",
-    r"\d{8}": "a day without hyphens, add --time-format %Y%m%d",
-    r"\d{1,2}\.\d{1,2}\.\d{4}": "day, month and year, add --time-format %d.%m.%Y",
-    r"\d{1,2}/\d{1,2}/\d{4}": "day, month and year, add --time-format %d/%m/%Y, or %m/%d/%Y",
-}
+_ALIKE: Final = tuple(
+    (re.compile(pattern, re.ASCII), formats.split(" | "))
+    for pattern, formats in {
+        r"-?\d{9,10}(\.\d+)?": "epoch",
+        r"-?\d{12,13}(\.\d+)?": "epoch-ms",
+        r"\d{1,2}\.\d{1,2}\.\d{4}": "%d.%m.%Y | %m.%d.%Y",
+        r"\d{1,2}/\d{1,2}/\d{4}": "%d/%m/%Y | %m/%d/%Y",
+        r"\d{1,2}-\d{1,2}-\d{4}": "%d-%m-%Y | %m-%d-%Y",
+        r"\d{1,2}/\d{1,2}/\d{2}": "%d/%m/%y | %m/%d/%y",
+        r"\d{1,2}/\d{4}": "%m/%Y",
+        r"\d{4}/\d{1,2}": "%Y/%m",
+        r"\d{4}/\d{1,2}/\d{1,2}": "%Y/%m/%d",
+        r"\d{4}\.\d{1,2}\.\d{1,2}": "%Y.%m.%d",
+    }.items()
+)
+"""How times are often written, and the formats that may read them, the likelier first."""
+_DAY_WITH_TIME: Final = r"^\s*[-+]?[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]"
+_TIME_OF_DAY: Final = re.compile(r"(?P<space>[ T])\d{1,2}:\d\d(?P<seconds>:\d\d)?\Z", re.ASCII)
 _DIRECTIVES: Final = re.compile(r"%[-_0^#]?([a-zA-Z%])")
 _DATE_PARTS: Final = {"year": set("YyGcxDFs"), "month": set("mbBjUWVcxDFs"), "day": set("djuwaAcxDFs")}
 
@@ -41,7 +53,7 @@ class TimeParser:
     Parameters
     ----------
     time_format:
-        None for ISO dates, years and months as `parse_date` reads them; ``"epoch"`` or ``"epoch-ms"`` for seconds or
+        None for dates as `parse_span` reads them, ISO's among them; ``"epoch"`` or ``"epoch-ms"`` for seconds or
         milliseconds since 1970; otherwise a `datetime.strptime` format, which also says how exactly times are known:
         ``"%d.%m.%Y"`` to the day, ``"%m/%Y"`` to the month.
 
@@ -52,38 +64,96 @@ class TimeParser:
     """
 
     def __init__(self, time_format: str | None = None) -> None:
-        self._is_calendar = time_format is None
-        self._read = parse_date if time_format is None else _reader_of(time_format)
-        self._known: dict[str, int] = {}
+        self.time_format = time_format
+        self._read = parse_span if time_format is None else _reader_of(time_format)
+        self._known: dict[str, Span] = {}
 
     def codes(self, texts: pl.Series) -> Codes:
-        """(n,) codes; `UNKNOWN` for nulls and words that say so, `WRONG` where a text is no time."""
+        """(n,) codes; `UNKNOWN` for nulls and words that say so, `WRONG` where a text is no time.
+
+        Of a text that may mean several dates, such as ``1830s``, the first.
+        """
+        return self._spans(texts)[0]
+
+    def spans(self, texts: pl.Series) -> tuple[Codes, Codes]:
+        """The first and the last date that texts of a table may mean; the same array twice where they are the same.
+
+        Years before the common era that have a time of day count as XSD's, as in results of SPARQL queries.
+        """
+        first, last = self._spans(texts)
+        if self.time_format is None:
+            for codes in (first,) if last is first else (first, last):
+                early = np.flatnonzero((codes < encode_date(1)) & (codes > WRONG))
+                codes[early[texts.gather(early).str.contains(_DAY_WITH_TIME).to_numpy()]] -= encode_date(1)
+        return first, last
+
+    def _spans(self, texts: pl.Series) -> tuple[Codes, Codes]:
         distinct, rows = numbered(texts.fill_null(""))
-        codes = _plain_days(distinct) if self._is_calendar else np.full(len(distinct), WRONG, np.int32)
-        odd = np.flatnonzero(codes == WRONG)
-        codes[odd] = [self._code(text) for text in distinct.gather(odd).to_list()]
-        return codes[rows]
+        first = _plain_days(distinct) if self.time_format is None else np.full(len(distinct), WRONG, np.int32)
+        odd = np.flatnonzero(first == WRONG)
+        if len(odd) == 0:
+            codes = first[rows]
+            return codes, codes
+        spans = np.array([self._span(text) for text in distinct.gather(odd).to_list()], dtype=np.int32)
+        first[odd] = spans[:, 0]
+        codes = first[rows]
+        if (spans[:, 0] == spans[:, 1]).all():
+            return codes, codes
+        last = first.copy()
+        last[odd] = spans[:, 1]
+        return codes, last[rows]
 
     def why_wrong(self, text: str) -> str:
         """Why a text is no time, with the time format it looks like."""
         try:
             self._read(text)
         except ValueError as error:
-            for pattern, words in _LOOKS_LIKE.items() if self._is_calendar else ():
-                if re.fullmatch(pattern, text.strip(), re.ASCII):
-                    return f"{error}; if it is {words}"
-            return str(error)
+            formats = self.formats_of([text])
+            return f"{error}; or {format_hint(formats)}" if formats else str(error)
         return ""
 
-    def _code(self, text: str) -> int:
-        code = self._known.get(text)
-        if code is None:
+    def formats_of(self, texts: Sequence[str]) -> list[str]:
+        """Formats that read all the texts, the likeliest first; none where there is none, or one is set already."""
+        if self.time_format is not None or not texts:
+            return []
+        time = _TIME_OF_DAY.search(texts[0].strip())
+        tail = "" if time is None else f"{time['space']}%H:%M{':%S' if time['seconds'] else ''}"
+        first = _TIME_OF_DAY.sub("", texts[0].strip())
+        formats = next((formats for pattern, formats in _ALIKE if pattern.fullmatch(first)), [])
+        return [f"{each}{tail}" for each in formats if all(map(_can_read(f"{each}{tail}"), texts))]
+
+    def _span(self, text: str) -> Span:
+        span = self._known.get(text)
+        if span is None:
             try:
-                code = self._read(text)
+                span = self._read(text)
             except ValueError:
-                code = WRONG
-            self._known[text] = code
-        return code
+                span = WRONG, WRONG
+            self._known[text] = span
+        return span
+
+
+def format_hint(formats: Sequence[str]) -> str:
+    """Which formats to try.
+
+    >>> format_hint(["%d/%m/%Y", "%m/%d/%Y"])
+    'add --time-format %d/%m/%Y, or %m/%d/%Y'
+    """
+    shown = [repr(each) if " " in each else each for each in formats]
+    return f"add --time-format {', or '.join(shown)}"
+
+
+def _can_read(time_format: str) -> Callable[[str], bool]:
+    read = _reader_of(time_format)
+
+    def can_read(text: str) -> bool:
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return can_read
 
 
 def _plain_days(texts: pl.Series) -> Codes:
@@ -95,8 +165,8 @@ def _plain_days(texts: pl.Series) -> Codes:
     return np.where(days.is_not_null().to_numpy(), encode_date(year, month, day), np.int32(WRONG))
 
 
-def _reader_of(time_format: str) -> Callable[[str], int]:
-    """A function from text to code; it raises a ValueError, in words, where the text is no time."""
+def _reader_of(time_format: str) -> Callable[[str], Span]:
+    """A function from text to codes, as `parse_span` is; a ValueError, in words, where the text is no time."""
     if time_format in EPOCHS:
         has_month = has_day = True
         meaning = f"{time_format} time between the years 1 and 9999"
@@ -104,10 +174,10 @@ def _reader_of(time_format: str) -> Callable[[str], int]:
         has_month, has_day = _check_format(time_format)
         meaning = f"time of the form {time_format}, nor -inf for unknown"
 
-    def read(text: str) -> int:
+    def read(text: str) -> Span:
         text = text.strip()
         if text.lower() in UNKNOWN_WORDS:
-            return UNKNOWN
+            return UNKNOWN, UNKNOWN
         try:
             if time_format in EPOCHS:
                 date = datetime.fromtimestamp(float(text) / EPOCHS[time_format], UTC)
@@ -115,7 +185,8 @@ def _reader_of(time_format: str) -> Callable[[str], int]:
                 date = datetime.strptime(text, time_format)
         except (ValueError, OverflowError, OSError):
             raise ValueError(f"{text[:60]!r} is no {meaning}") from None
-        return encode_date(date.year, date.month if has_month else 0, date.day if has_month and has_day else 0)
+        code = encode_date(date.year, date.month if has_month else 0, date.day if has_month and has_day else 0)
+        return code, code
 
     return read
 

@@ -1,0 +1,117 @@
+"""Dates as people write them: what each form means, and that no text is anything but a span or a refusal."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dualmatch.graph.times import UNKNOWN, encode_date, format_date, parse_date
+from dualmatch.graph.written_dates import parse_span
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("1830s", "1830", "1839"),
+        ("1830's", "1830", "1839"),
+        ("1800s", "1800", "1899"),
+        ("183X", "1830", "1839"),
+        ("18xx", "1800", "1899"),
+        ("199u", "1990", "1999"),
+        ("-18XX", "-1899", "-1800"),
+        ("1830/1831", "1830", "1831"),
+        ("1984-06/2004-08", "1984-06", "2004-08"),
+        ("1984?/2004~", "1984", "2004"),
+        ("../1985", "?", "1985"),
+        ("1985/..", "1985", "?"),
+        ("1985/", "1985", "?"),
+        ("/1985", "?", "1985"),
+        ("183X/1850", "1830", "1850"),
+        ("1830-1835", "1830", "1835"),
+        ("1830 \u2013 1835", "1830", "1835"),
+    ],
+)
+def test_a_text_may_mean_several_dates(text: str, first: str, last: str) -> None:
+    assert tuple(map(format_date, parse_span(text))) == (first, last)
+
+
+def each(date: str, *texts: str) -> list[tuple[str, str]]:
+    return [(text, date) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        *each("1830", "circa 1830", "Circa 1830", "c. 1830", "c1830", "ca. 1830", "~1830", "about 1830"),
+        *each("1830", "1830?", "1830~", "1830%", "1830 ?", "c. 1830?", "1830-XX", "1830-xx-XX", "1830-22"),
+        *each("2019-01-01", "01 January 2019", "1 Jan 2019", "1 Jan. 2019", "January 1, 2019", "20190101"),
+        *each("2019-01-01", "1st January 2019", "Jan 1st, 2019", "01-JAN-2019", "2019 January 1"),
+        *each("2019-09", "September 2019", "Sept. 2019", "sep 2019", "2019-09-XX", "about Sept 2019"),
+        *each("-44", "c. 44 BC", "44 BCE?"),
+        *each("1066", "AD 1066", "1066 AD", "1066 CE"),
+        ("15 March 44 BC", "-0044-03-15"),
+        ("20190100", "2019-01"),
+        ("2005-03-01T12:30:00Z", "2005-03-01"),
+        *each("?", "t123", "_:b0", "http://www.wikidata.org/.well-known/genid/0a1b", "..", "~", "../.."),
+    ],
+)  # fmt: skip
+def test_a_text_means_one_date(text: str, date: str) -> None:
+    assert tuple(map(format_date, parse_span(text))) == (date, date)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("01/02/2019", "'01/02/2019' is no date"),
+        ("05/2019", "is no date"),
+        ("2019/05", "is no date"),
+        ("1 Jan 19", "is no date"),
+        ("circa", "'circa' is no date"),
+        ("c5", "'c5' is no date"),
+        ("c. soon", "'c. soon' is no date"),
+        ("soon/1985", "'soon/1985' is no date"),
+        ("1985/1980", "'1985/1980' ends before it begins"),
+        ("1835-1830", "ends before it begins"),
+        ("31 February 2019", "'31 February 2019': month 2 of 2019 has no day 31"),
+        ("20191301", "there is no month 13"),
+        ("May", "is no date"),
+        ("x" * 10**6, "is no date"),
+        ("c. " * 10**5 + "1830", "is no date"),
+    ],
+)
+def test_what_is_no_date_is_refused_in_words(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)) as caught:
+        parse_span(text)
+    assert len(str(caught.value)) < 200
+
+
+@given(st.dates())
+def test_all_ways_to_write_a_day_say_the_same(day: datetime.date) -> None:
+    code = encode_date(day.year, day.month, day.day)
+    month, year = calendar.month_name[day.month], f"{day.year:04d}"
+    for text in (
+        day.isoformat(),
+        f"{day.day} {month} {year}",
+        f"{month} {day.day}, {year}",
+        f"{day.day:02d}-{month[:3].upper()}-{year}",
+        f"{year}{day.month:02d}{day.day:02d}",
+        f"circa {day.day} {month[:3]}. {year}",
+        f"{day.isoformat()}?",
+    ):
+        assert parse_span(text) == (code, code), text
+
+
+@given(st.text("0123456789XxUu-/.~?% scaBCEJan:T", max_size=24) | st.text(max_size=12))
+def test_any_text_is_a_span_or_refused(text: str) -> None:
+    try:
+        first, last = parse_span(text)
+    except ValueError:
+        return
+    for code in (first, last):
+        assert code == UNKNOWN or parse_date(format_date(code)) == code
+    assert UNKNOWN in (first, last) or first <= last or format_date(last) in format_date(first)
