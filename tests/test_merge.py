@@ -107,7 +107,7 @@ def test_the_command_writes_what_can_be_read_again(tmp_path: Path, capsys: pytes
     assert (tmp_path / "ids.csv").read_text() == "id,source,target\nAda,Ada,Q7\nCharles,Charles,\nQ46,,Q46\n"
     for output, words in (
         ("links.tsv", "is read or written by this very run"),
-        ("merged.xyz", "does not tell its format"),
+        ("merged.xyz", "does not show its format"),
         ("merged.tsv", "exists"),
     ):
         with pytest.raises(SystemExit) as caught:

@@ -137,7 +137,7 @@ class Config(BaseModel):
     )
     negatives: Negatives = Field(
         default="both",
-        description="whom a pair is told apart from in training: the entities of the other graph, or of both",
+        description="negative samples in training: the entities of the other graph, or of both",
     )
     time_aspect: bool = Field(default=True, description="give the encoder its third aspect, the times at an entity")
     device: str = Field(default="cpu", description="where to train: cpu, cuda, cuda:0 …")

@@ -48,7 +48,7 @@ def merge(
 
     Linked entities take the name that side `keep` has for them, all others keep their own. Sources that are linked to
     one target become one entity, under the name that sorts first where names of the source are kept. Where an entity
-    that has no link bears a name that is taken, its id is ``target:NAME`` (``source:NAME`` with `keep` target).
+    that has no link has a name that is taken, its id is ``target:NAME`` (``source:NAME`` with `keep` target).
     Relations are not aligned: they keep their names.
 
     Parameters

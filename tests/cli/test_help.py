@@ -122,7 +122,7 @@ def test_choices_written_out_are_those_of_the_registries() -> None:
 def test_the_exit_codes_are_listed() -> None:
     words = " ".join(shown().split())
     assert (
-        "Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (the message says what); 130" in words
+        "Exit codes: 0 done; 1 a bug in dualmatch; 2 a mistake in what was given (the message says which); 130" in words
     )
 
 

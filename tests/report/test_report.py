@@ -58,8 +58,8 @@ def titles(page: Page) -> list[str]:
 def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: Path) -> None:
     page = page_of(run / "links.tsv", "--gold", run / "gold", "--data", small_world)
     assert titles(page) == [
-        "what-went-in",
-        "what-came-out",
+        "input",
+        "links",
         "against-gold",
         "convergence-by-round",
         "relations-that-say-the-same",
@@ -84,9 +84,9 @@ def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: 
         "Wrong links by cause",
         "True pairs that were not found",
         "High confidence",
-        "Middling confidence",
+        "Medium confidence",
         "Low confidence",
-        "highest memory",
+        "peak memory",
         'method = "evidence"',
         f"dualmatch align {small_world} -o {run / 'links.tsv'}",
     ):

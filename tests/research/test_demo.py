@@ -35,9 +35,9 @@ def test_everything_is_there_and_the_same_when_run_again(tmp_path: Path) -> None
 def test_the_report_is_for_someone_who_was_not_there(tmp_path: Path) -> None:
     text = run_demo(tmp_path / "out").summary.read_text()
     for words in (
-        "What went in",
+        "Input",
         "60 entities",
-        "What came out",
+        "Result",
         "of the links are right",
         "What it cost",
         "machine units",

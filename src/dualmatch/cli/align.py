@@ -72,7 +72,7 @@ _PANELS: Final = {
 )
 @path_option(
     "--forbid",
-    "Pairs that must not come out: two columns of ids or names, an empty second one for an entity without any "
+    "Pairs that must not be linked: two columns of ids or names, an empty second one for an entity without any "
     "partner; or what a file of decisions rejects.",
 )
 @path_option(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed-pairs", type=int, help="How many rows of sup_pairs are seeds (supervised only).  [default: all]")
 @click.option(
-    "--group", "groups", multiple=True, metavar="NAME=FILE", help="Also rank the pairs of FILE apart; repeat at will."
+    "--group", "groups", multiple=True, metavar="NAME=FILE", help="Also rank the pairs of FILE alone; may be repeated."
 )
 @path_option(
     "--labels",

@@ -1,4 +1,4 @@
-"""`dualmatch experiment`: the paper's tables and figures, ours beside the published ones."""
+"""`dualmatch experiment`: the paper's tables and figures, reproduced."""
 
 from __future__ import annotations
 

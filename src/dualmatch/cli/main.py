@@ -106,7 +106,7 @@ _LOOKS: Final = {
 def cli(verbose: int) -> None:
     """Find which entities of two temporal knowledge graphs are the same real-world thing.
 
-    Exit codes: 0 done; 1 a fault of dualmatch; 2 something given is wrong (the message says what); 130 interrupted;
+    Exit codes: 0 done; 1 a bug in dualmatch; 2 a mistake in what was given (the message says which); 130 interrupted;
     141 nobody reads standard output any more.
 
     \b
@@ -121,7 +121,7 @@ def cli(verbose: int) -> None:
       dualmatch report links.tsv -o report.html          the run on one page
       dualmatch review links.tsv                         decide the doubtful pairs on a local page
       dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
-      dualmatch experiment overall --data FOLDER         the paper's tables, ours beside them
+      dualmatch experiment overall --data FOLDER         the paper's tables, reproduced
     """
     from dualmatch.cli import console
 

@@ -43,7 +43,7 @@ def ordered(entries: sp.csr_array, column_rank: Ids) -> Ordered:
     """Sort the entries of each row: by value, equal ones by the rank of their column."""
     counts = np.diff(entries.indptr)
     row = np.repeat(np.arange(entries.shape[0]), counts)
-    # Equal probabilities come out of sums in different orders: they differ in their last bits only, which are dropped.
+    # Equal probabilities are summed in different orders and differ in their last bits only, which are dropped.
     mantissa, exponent = np.frexp(entries.data.astype(np.float64))
     value = np.ldexp(np.rint(np.ldexp(mantissa, _MANTISSA_BITS)), exponent - _MANTISSA_BITS)
     order = np.lexsort((column_rank[entries.indices], -value, row))

@@ -1,4 +1,4 @@
-"""Write files whole or not at all."""
+"""Write files atomically."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def write_arrays(
     compressed: bool = False,
     together: Transaction | None = None,
 ) -> None:
-    """Write a file, completely or not at all."""
+    """Write a file atomically."""
     text = np.frombuffer(json.dumps(about, sort_keys=True, allow_nan=False).encode(), np.uint8)
     named: dict[str, Any] = {_ABOUT: text, **arrays}
     with replacing(path, together) as file:

@@ -33,7 +33,7 @@ def format_by_name(path: Path, extensions: Mapping[str, str]) -> str:
         if path.name.lower().endswith(extension):
             return format
     if path.suffix:
-        raise OutputError(f"{path}: its name does not tell its format; end it with one of {', '.join(extensions)}")
+        raise OutputError(f"{path}: its name does not show its format; end it with one of {', '.join(extensions)}")
     return "tsv"
 
 

@@ -109,7 +109,7 @@ def write_alignment(
     Parameters
     ----------
     path:
-        A file, which is written completely or not at all, or ``-`` for standard output.
+        A file, which is replaced atomically, or ``-`` for standard output.
     reasons:
         One text for each source row of the alignment, for formats with a column for it.
     format:

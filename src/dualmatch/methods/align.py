@@ -75,7 +75,7 @@ def align(
     seeds:
         Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
     forbid:
-        Pairs that must not come out, in the same forms. A target of -1, or of None among names, says that the source
+        Pairs that must not be linked, in the same forms. A target of -1, or of None among names, says that the source
         has no partner.
     literals:
         Labels of both graphs to compare besides the facts (method evidence only); none by default.

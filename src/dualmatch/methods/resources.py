@@ -84,7 +84,7 @@ def expected_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
 def _evidence_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
     """Peak memory of the rounds of evidence, besides the program and the graphs.
 
-    A side of a fact bears one token in each family: its times, with and without its relation and its neighbour, and
+    A side of a fact has one token in each family: its times, with and without its relation and its neighbour, and
     those two by themselves. Entities hold their candidates.
     """
     n_sides = 2 * (source.n_facts + target.n_facts)
@@ -96,7 +96,7 @@ def _evidence_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
 def _temporal_bytes(graph: TemporalGraph) -> float:
     """A^t alone, a number and its column for each time of each entity: while it is compared, it is held three times.
 
-    Features of further hops are counted as they come (`dualmatch.channels.temporal`), since only computing them tells.
+    Features of further hops are counted once they are computed (`dualmatch.channels.temporal`).
     """
     dated = (graph.begin != UNKNOWN) | (graph.end != UNKNOWN)
     times = np.stack([graph.begin[dated], graph.end[dated]], axis=1).astype(np.int64)

@@ -158,13 +158,13 @@ def warn_of_missing_labels(literals: LiteralPair, source: TemporalGraph, target:
 
 
 def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_precision: bool = False) -> str | None:
-    """What keeps time from telling entities apart, in words; None where it can.
+    """Why time cannot distinguish entities, in words; None where it can.
 
     With `at_any_precision`, a year and a day of it may meet; otherwise only equal intervals do.
     """
     for graph in (source, target):
         if not graph.has_times:
-            return f"{graph.name}: no fact has a time, so time cannot tell its entities apart"
+            return f"{graph.name}: no fact has a time, so time cannot distinguish its entities"
     if at_any_precision:
         common = np.intersect1d(known_years(source), known_years(target))
     else:

@@ -94,7 +94,7 @@ class BenchmarkFolder:
 def read_folder(path: str | Path, on_error: OnError = "dates") -> BenchmarkFolder:
     """Read a benchmark folder.
 
-    Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, mixed at will. ``time_id`` gives each time
+    Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, in any mixture. ``time_id`` gives each time
     id its date (day, month or year) or ``-inf`` / ``~`` for unknown; where it is absent or empty, ids are opaque
     times. Values that are no dates count as unknown, with a warning, as long as they are no more than a fifth; with
     `on_error` ``"stop"`` they are an error. There is a warning, too, of facts that end before they begin; both ends are

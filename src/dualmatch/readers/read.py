@@ -189,7 +189,7 @@ def _format_of(path: Path, asked: str | None) -> Format:
     for format in FORMATS.values():
         if name.endswith(format.extensions):
             return format
-    why = "has no name to tell its format by" if path == STANDARD_INPUT else "its name does not tell its format"
+    why = "has no name that shows its format" if path == STANDARD_INPUT else "its name does not show its format"
     raise InputError(f"{shown(path)}: {why}; say --format ({', '.join(FORMATS)})")
 
 

@@ -1,1 +1,1 @@
-"""The report: what went in, what came out and whether it can be trusted, on one page."""
+"""The report: input, links and how far to trust them, on one page."""

@@ -46,7 +46,7 @@ def verdicts_by_gold(findings: Findings) -> Rows:
 
 
 def unknown_pairs(findings: Findings) -> list[Link]:
-    """Gold pairs that no alignment of these graphs could hold: most likely slips in the file."""
+    """Gold pairs that no alignment of these graphs could hold: most likely errors in the file."""
     if findings.basis is None:
         return []
     rows = findings.basis.source.entity_rows, findings.basis.target.entity_rows
@@ -57,7 +57,7 @@ def calibration_chart(calibration: Calibration) -> Markup:
     """Confidence against the share of right links."""
     return lines(
         [
-            Line("as it should be", [(0.0, 0.0), (1.0, 1.0)], "ideal"),
+            Line("perfectly calibrated", [(0.0, 0.0), (1.0, 1.0)], "ideal"),
             Line("as it is", [(each.confidence, each.precision) for each in calibration.bins], "one", dots=True),
         ],
         "Calibration: share of right links against their confidence",

@@ -152,7 +152,7 @@ def round_rows(rounds: Sequence[Mapping[str, Any]]) -> Rows:
     return [
         (
             str(each["number"]),
-            "everything" if each["whole"] else "what was open",
+            "all entities" if each["whole"] else "open entities",
             *(f"{each[name]:,}" for name in ("tokens", "candidates", "pairs", "changed")),
             percent(each["without_partner"], 0),
             f"{each['seconds']:.2f}",
@@ -180,7 +180,7 @@ def relation_rows(relations: Sequence[Mapping[str, Any]]) -> Rows:
 
 
 def examples_of(findings: Findings) -> dict[str, list[Explanation]]:
-    """A few explained entities of each kind: links at high, middling and low confidence, and those in no link."""
+    """A few explained entities of each kind: links at high, medium and low confidence, and those in no link."""
     basis = findings.basis
     if basis is None:
         return {}
@@ -191,7 +191,7 @@ def examples_of(findings: Findings) -> dict[str, list[Explanation]]:
     start = doubtful if _EXAMPLES <= doubtful < len(order) - 2 * _EXAMPLES else middle
     kinds = {
         "High confidence": [names[at] for at in order[:_EXAMPLES].tolist()],
-        "Middling confidence": [names[at] for at in order[start : start + _EXAMPLES].tolist()],
+        "Medium confidence": [names[at] for at in order[start : start + _EXAMPLES].tolist()],
         "Low confidence": [names[at] for at in order[::-1][:_EXAMPLES].tolist()],
         "Undecided": _nearly_linked(basis, Verdict.UNDECIDED),
         "No match": _nearly_linked(basis, Verdict.NO_MATCH),

@@ -69,12 +69,12 @@ class Findings:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether confidence is a probability: other methods' confidence is good for ordering only."""
+        """Whether confidence is a probability: that of other methods only orders pairs."""
         return self.method in EXPLAINED
 
     @property
     def graphs(self) -> tuple[GraphProfile, GraphProfile] | None:
-        """Both graphs at a glance, from the record or counted anew."""
+        """Both graphs at a glance, from the record or counted again."""
         if self.record is not None:
             return self.record.graphs
         return None if self.basis is None else (profile_of(self.basis.source), profile_of(self.basis.target))

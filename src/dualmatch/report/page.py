@@ -23,7 +23,7 @@ def report_page(findings: Findings) -> str:
 
 
 def _tiles(findings: Findings) -> list[tuple[str, str]]:
-    """The few figures one looks at first."""
+    """The headline figures."""
     found, quality, record = findings.found, findings.quality, findings.record
     shown = [
         ("linked", f"{len(findings.links):,}"),

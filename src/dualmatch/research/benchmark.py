@@ -1,6 +1,6 @@
 """`dualmatch benchmark`: one run on a benchmark folder, its accuracy under both protocols and its cost.
 
-`dualmatch demo` is such a run on a simulated folder, with its links and a page of what came out.
+`dualmatch demo` is such a run on a simulated folder, with its links and a page about the result.
 """
 
 from __future__ import annotations
@@ -187,24 +187,24 @@ def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
 
 
 def _summary(alignment: Alignment, report: dict[str, Any]) -> str:
-    """A page for someone who was not there: what went in, what came out, how right it is, what it cost."""
+    """A page about the run: input, result, accuracy, cost."""
     found, seconds, unit = report["abstention"], report["seconds"]["total"], report["unit_seconds"]
     ranking, verdicts = report["protocols"]["open"]["all"], report["verdicts"]
     return f"""# Demo: two views of one simulated history
 
 Made by dualmatch {alignment.version}, method `{alignment.method}`, no seed pairs.
 
-## What went in
+## Input
 - source: {alignment.source!r}
 - target: {alignment.target!r}
 
-## What came out
+## Result
 - {found["emitted"]:,} links (`links.tsv`: source, target, confidence and more); {verdicts["undecided"]:,} source \
 entities are undecided, {verdicts["no_match"]:,} have no match
 - {found["precision"]:.1%} of the links are right; they are {found["recall"]:.1%} of the true pairs \
 (F1 {found["f1"]:.3f})
 - ranked against every target entity, the right one comes first for {ranking["h1"]:.1f} % of the pairs
 
-## What it cost
+## Cost
 - {seconds:.2f} s ({seconds / unit:.1f} machine units of {unit:.2f} s); peak {report["peak_mb"]:,.0f} MB
 """

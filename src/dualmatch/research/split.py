@@ -92,7 +92,7 @@ def split_graph(
 
 
 def write_split(pair: SplitPair, path: Path, force: bool = False) -> None:
-    """Write the two sides as a benchmark folder, whole or not at all."""
+    """Write the two sides as a benchmark folder; a failure leaves nothing behind."""
     with replacing_folder(path, BENCHMARK_FILES, force, "split") as draft:
         write_benchmark_files(draft, pair.source, pair.target, pair.gold[: pair.n_seeds], pair.gold[pair.n_seeds :])
 

@@ -150,7 +150,7 @@ class _Views:
         except ValueError:
             raise HTTPException(400, "There is no such verdict.") from None
         if verdict is Verdict.UNDO:
-            raise HTTPException(400, "Undo has an address of its own.")
+            raise HTTPException(400, "Use /undo for that.")
         source, target = _row(_number(form.get("source", "")), basis.source), None
         if verdict in (Verdict.ACCEPT, Verdict.REJECT):
             target = basis.target.entities[_row(_number(form.get("target", "")), basis.target)]
@@ -240,7 +240,7 @@ async def _form(request: Request) -> Mapping[str, str]:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise HTTPException(400, "A number is missing or is none.")
+        raise HTTPException(400, "A number is missing or invalid.")
     return int(text)
 
 
@@ -251,6 +251,6 @@ def _row(row: int, graph: TemporalGraph) -> int:
 
 
 def _to_pair(source: int | None, wanted: Filter) -> Response:
-    """To one of our own pages: the path is ours, and the query is written anew."""
+    """To one of our own pages: the path is ours, and the query is rebuilt."""
     path = "/" if source is None else f"/pair/{source}"
     return RedirectResponse(f"{path}?{wanted.query}" if wanted.query else path, 303)

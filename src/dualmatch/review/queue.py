@@ -1,4 +1,4 @@
-"""The queue: which entity to look at next, by what a decision about it would teach.
+"""The queue: which entity to look at next, by how much a decision about it would teach.
 
 A decision teaches most where the run is in doubt and neighbours wait for it: a pair that becomes certain is evidence
 for every open entity that shares a fact with it. One of many facts of a kind says little ("born in" a big city), so
@@ -54,7 +54,7 @@ class Queue:
 
     @cached_property
     def order(self) -> Ids:
-        """Source rows, what teaches most first; equals in the order of their rows, which is that of names."""
+        """Source rows, the most informative first; ties in the order of their rows, which is that of names."""
         return np.argsort(-self.teaches, kind="stable").astype(np.int64)
 
     @cached_property

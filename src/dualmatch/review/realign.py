@@ -64,7 +64,7 @@ class Realignment:
     _thread: threading.Thread | None = None
 
     def start(self) -> bool:
-        """Begin, unless a run is under way already."""
+        """Start, unless a run is in progress already."""
         with self._lock:
             if self.state == "running":
                 return False
@@ -88,7 +88,7 @@ class Realignment:
             self.words, self.state = str(error), "failed"
         except Exception as error:
             logger.exception("align again")
-            self.words, self.state = f"a fault of dualmatch: {error!r}; please report it", "failed"
+            self.words, self.state = f"a bug in dualmatch: {error!r}; please report it", "failed"
 
     def _align(self) -> None:
         start = time.perf_counter()

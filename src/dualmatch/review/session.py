@@ -1,4 +1,4 @@
-"""A review under way: the run that is looked at, what was decided, and what to look at next."""
+"""A review in progress: the run under review, the decisions, and what to show next."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Session:
 
     @property
     def has_reasons(self) -> bool:
-        """Whether reasons can be shown by now."""
+        """Whether reasons can be shown yet."""
         return self._prepared is self.run.basis
 
     def view(self, source: int, target: int | None) -> PairView:

@@ -10,7 +10,7 @@ The story, in the order in which it is drawn (one random generator, from `World.
 4. **Vocabularies** (`history`). The history's relations are finer than either side's: what the target splits is one
    relation to the source, what the target merges is several; some target relations run from tail to head.
 5. **Observation** (`observer`). Each observer gets some dates wrong, misses some and knows others only to the month
-   or the year; then entities and facts are shuffled, so that neither a row nor a name tells who is who.
+   or the year; then entities and facts are shuffled, so that neither row numbers nor names give pairs away.
 
 Examples
 --------

@@ -1,7 +1,7 @@
 """Benchmark folders: two graphs and their true pairs, written as `dualmatch.read_folder` reads them.
 
 =======================  =========================================================================================
-``ent_ids_1/2``          id, name; the target's ids go on where the source's end
+``ent_ids_1/2``          id, name; the target's ids continue after the source's
 ``rel_ids_1/2``          id, name; likewise
 ``time_id``              id, date (day, month or year); id 0 is ``-inf``, unknown
 ``triples_1/2``          head, relation, tail, begin, end

@@ -264,7 +264,7 @@ def _partners_lost(problem: Problem, state: RoundState, donors: Ids, keep: Float
 
 
 def _fingerprint(graph: TemporalGraph) -> Keys:
-    """A number that tells a graph from another with the same names, whatever the order of its facts."""
+    """A number that distinguishes a graph from another with the same names, whatever the order of its facts."""
     dates = mixed(graph.begin.astype(np.int64)) + mixed(mixed(graph.end.astype(np.int64)).view(np.int64))
     return mixed(np.array([graph.n_facts])) + np.add.reduce(dates, dtype=np.uint64, keepdims=True)
 

@@ -7,7 +7,7 @@ Where neighbours are not known yet, a fact of one entity can be any fact of its 
 which is then learnt as words of two languages are from sentences that translate each other: by expectation–maximisation
 in which each fact of one entity is explained by a fact of the other or by chance (model 1 of Brown, Della Pietra,
 Della Pietra and Mercer, *The mathematics of statistical machine translation*, 1993). A few seeds without any date teach
-enough this way to tell their neighbours apart.
+enough this way to distinguish their neighbours.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def pair_evidence(
     chance = confidence.of_candidates(problem, candidates, judged).clip(_UNLIKELY, 1.0 - _UNLIKELY)
     final = np.log(chance) - np.log1p(-chance)
     total += names + prior
-    knows_rivals = state.has_slots  # what 0.1.0 kept tells nothing of how its chances came about
+    knows_rivals = state.has_slots  # 0.1.0 did not keep how its chances were found
     first = np.searchsorted(candidate, np.arange(len(candidates) + 1))
 
     def evidence_at(at: int) -> PairEvidence:

@@ -182,9 +182,9 @@ def _open_share(ties: Ties, elsewhere: Floats, weight: float = 5.0) -> Floats:
 
 
 def _telling_overlap(side: Side, model: Model, number: int) -> Floats:
-    """How likely each tie is to be found in the other graph, as far as its absence there tells anything.
+    """How likely each tie is to be found in the other graph, as far as its absence there is informative.
 
-    Where most facts have a date, those without one tell little: what is recorded without a date is recorded unevenly.
+    Where most facts have a date, those without one say little: what is recorded without a date is recorded unevenly.
     """
     dated = (side.begin.precision >= 0) | (side.end.precision >= 0)
     weight = np.where(dated, 1.0, 1.0 - dated.mean()) if len(dated) else np.zeros(0)
