@@ -149,8 +149,8 @@ def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-o", "links.xls"], "links.xls: its name does not tell its format; end it with one of .sssom.tsv"),
-        (["-o", "links.tsv", "--relations", "r.json"], "r.json: its name does not tell its format"),
+        (["-o", "links.xls"], "links.xls: its name does not show its format; end it with one of .sssom.tsv"),
+        (["-o", "links.tsv", "--relations", "r.json"], "r.json: its name does not show its format"),
         (["-o", "links.tsv", "--json", "links.tsv.config.toml"], "is read or written by this very run already"),
         (["-o", "-", "--json", "-"], "standard output is asked for twice"),
         (["-o", "links.tsv", "--on-error", "skip", "--rejected", "links.tsv"], "is read or written by this very run"),

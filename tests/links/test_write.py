@@ -166,7 +166,7 @@ def test_sssom_of_decisions_is_valid(tmp_path: Path, verdicts: str) -> None:
 
 def test_formats_by_name_or_extension(tmp_path: Path) -> None:
     assert link_format(Path("x"), "sssom") == "sssom"
-    with pytest.raises(OutputError, match=r"its name does not tell its format; end it with one of \.sssom\.tsv"):
+    with pytest.raises(OutputError, match=r"its name does not show its format; end it with one of \.sssom\.tsv"):
         link_format(Path("links.xls"))
     with pytest.raises(InputError, match="no format of links is called 'xls'; there are tsv"):
         link_format(Path("x"), "xls")

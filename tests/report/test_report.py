@@ -223,7 +223,7 @@ def test_alpha_against_d_and_methods_without_evidence(small_world: Path, tmp_pat
     record_of(links).write_text(json.dumps(data))
     page = page_of(links)
     assert "D of every α tried" in page.text
-    assert "were taken: 0.25." in page.text
+    assert "were chosen: 0.25." in page.text
     data["distances"] = {"0.0, 0.1": 3.0, "0.1, 0.1": 2.0}
     record_of(links).write_text(json.dumps(data))
     assert "D of the weights tried" in page_of(links).text
@@ -255,7 +255,7 @@ def test_d_of_a_run_that_weighs_channels(
     page = page_of(links)
     assert title in page.text
     best = min(record.distances, key=record.distances.__getitem__)
-    assert f"were taken: {best}." in page.text
+    assert f"were chosen: {best}." in page.text
     taken = [record.weights[name] for name in ("temporal", "relational") if name in record.weights]
     assert float(best.split(", ")[0]) == taken[0]
     assert page.text.count("D at ") == (len(record.distances) if method == "dualmatch" else 0)
@@ -275,7 +275,7 @@ def test_links_without_their_companions_still_make_a_page(run: Path, tmp_path: P
     shutil.copy(run / "links.tsv", tmp_path)
     page = page_of(tmp_path / "links.tsv")
     assert "There is no record of this run" in page.text
-    assert "Nothing is kept of the graphs" in page.text
+    assert "There is no record of the graphs" in page.text
     (tmp_path / "three.tsv").write_text("source\ttarget\tconfidence\na\tb\t0.5\n")
     assert "No evidence is kept" in page_of(tmp_path / "three.tsv").text
     (tmp_path / "none.tsv").write_text("source\ttarget\tconfidence\na\t\t0.5\n")

@@ -39,7 +39,7 @@ def test_the_temporal_term_is_named_where_it_makes_the_choice() -> None:
     assert "the choice is the temporal term's, against the relational one" in why
     assert "the relational term would choose α = 1 (0.00 short of the best)" in why
     assert "falls at 3 of 3 steps of α, H@1 rises at 1" in why
-    assert "made of the very times" in why
+    assert "built from the times" in why
 
 
 def test_another_choice_has_another_reason() -> None:
@@ -47,7 +47,7 @@ def test_another_choice_has_another_reason() -> None:
     why = why_not_best(curve)
     assert why is not None
     assert "the relational term's, against the temporal one" in why
-    assert "made of the very times" not in why
+    assert "built from the times" not in why
     both = why_not_best(curve_of(decoded([90, 95, 94], [30, 20, 10], [40, 39, 38])))
     assert both is not None
     assert "mostly the relational term's" in both

@@ -35,11 +35,11 @@ def test_everything_is_there_and_the_same_when_run_again(tmp_path: Path) -> None
 def test_the_report_is_for_someone_who_was_not_there(tmp_path: Path) -> None:
     text = run_demo(tmp_path / "out").summary.read_text()
     for words in (
-        "Input",
+        "## Input",
         "60 entities",
-        "Result",
+        "## Result",
         "of the links are right",
-        "What it cost",
+        "## Cost",
         "machine units",
     ):
         assert words in text

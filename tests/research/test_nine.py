@@ -95,7 +95,7 @@ def test_datasets_that_are_not_there_are_not_run(out: Path) -> None:
     rows = {(row["method"], row["figures"]): row for row in rows_of(out / "overall-dicews.csv")}
     assert rows["TREA", "quoted, DICEWS"]["normal H@1"] == "91.4"
     assert rows["dualmatch", "ours"]["normal H@1"] == "not run"
-    assert "WY50K (the dataset is not here)" in page(out, "overall")
+    assert "WY50K (dataset not available)" in page(out, "overall")
 
 
 def test_pseudo_seeds_stand_beside_the_papers(out: Path) -> None:
@@ -260,7 +260,7 @@ def test_what_is_not_finished_is_not_run(data: list[str], tmp_path: Path) -> Non
     rows = rows_of(tmp_path / "overall-dated.csv")
     assert {row["unsupervised H@1"] for row in rows} == {"not run"}
     assert {row["paper H@1"] for row in rows_of(tmp_path / "ablation-dated.csv")} == {"not run"}
-    assert "24 cells of it not run yet" in page(tmp_path, "overall")  # two worlds, four methods, three settings
+    assert "24 of its cells not run yet" in page(tmp_path, "overall")  # two worlds, four methods, three settings
 
 
 def test_results_are_what_the_experiments_wrote(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ def ablation(study: Study) -> Report:
 
 
 def _without_each_part(bench: Workbench, method: Method, seeds: tuple[int, ...]) -> tuple[list[Row], list[str]]:
-    """Rows of a method, and what each part is worth; for the paper's, first in one line which earn their place."""
+    """Rows of a method, and what each part is worth; for the paper's, first in one line which help."""
     paper_name = (bench.subject.paper_name or "") if method == "dualmatch" else ""
     quoted_whole = ABLATION["whole"].get(paper_name)
     whole = [PARTS[method]["whole"][1](bench, seed) for seed in seeds]
@@ -134,10 +134,10 @@ def _h1(run: Result | None, protocol: str = "paper") -> float | None:
 
 
 KINDS: Final = {
-    "earns its place": "so it earns its place",
-    "does not earn its place": "so here it does not earn its place",
-    "makes no difference": "so here it makes no difference",
-    "cannot be told from chance": "which cannot be told from chance",
+    "helps": "so it helps",
+    "does not help": "so it does not help here",
+    "makes no difference": "so it makes no difference here",
+    "is within chance": "which is within chance",
 }
 """What a part can be worth, and the end of a sentence that says so."""
 
@@ -156,17 +156,17 @@ def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> Verdict:
     """
     points, error, shown = change.mean, 0.0, ""
     if not trained:
-        basis = f"{round(points * pairs / 100):+,} of {pairs:,} pairs; there is no chance in it"
+        basis = f"{round(points * pairs / 100):+,} of {pairs:,} pairs; no randomness"
     elif change.deviation is None:
         error = _ONE_SEED
-        basis = f"one seed; two trainings of the same may differ by {_ONE_SEED:g}"
+        basis = f"one seed; two trainings may differ by {_ONE_SEED:g}"
     else:
         error = float(special.stdtrit(change.seeds - 1, 0.975)) * change.deviation / math.sqrt(change.seeds)
         basis, shown = f"95 % interval over {change.seeds} seeds", f" ± {error:.2f}"
     if abs(points) + error < _NOTICEABLE or error < abs(points) < _NOTICEABLE:
         kind = "makes no difference"
     elif abs(points) <= error:
-        kind = "cannot be told from chance"
+        kind = "is within chance"
     else:
-        kind = "earns its place" if points < 0 else "does not earn its place"
+        kind = "helps" if points < 0 else "does not help"
     return Verdict(kind, f"H@1 {points:+.2f}{shown} points without it ({basis}), {KINDS[kind]}")

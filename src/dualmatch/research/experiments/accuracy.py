@@ -42,7 +42,7 @@ def overall(study: Study) -> Report:
         tables.append(Table(subject.slug, title, _OVERALL_COLUMNS, tuple(rows)))
     for name in study.absent(*_PAPER_DATASETS):
         ours = ((method, "ours", "paper", *[NOT_RUN] * (3 * len(SETTINGS))) for method in study.methods)
-        title = f"{name} (the dataset is not here)"
+        title = f"{name} (dataset not available)"
         tables.append(Table(name.lower(), title, _OVERALL_COLUMNS, (*_quoted_overall(name), *ours)))
     return Report("overall", "Overall results", (*tables, _pseudo_seeds(study)))
 
@@ -116,7 +116,7 @@ def sensitivity(study: Study) -> Report:
         tables.append(Table(subject.slug, title, _GROUP_COLUMNS, tuple(rows)))
     if study.absent("WY20K"):
         ours = ((each, setting, "ours", "paper", *[NOT_RUN] * 6) for each in study.methods for setting in _TESTED)
-        tables.append(Table("wy20k", "WY20K (the dataset is not here)", _GROUP_COLUMNS, (*_QUOTED_GROUPS, *ours)))
+        tables.append(Table("wy20k", "WY20K (dataset not available)", _GROUP_COLUMNS, (*_QUOTED_GROUPS, *ours)))
     return Report("sensitivity", "Sensitivity to time", tuple(tables), notes=tuple(notes), text=_RULE)
 
 

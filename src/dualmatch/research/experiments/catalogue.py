@@ -51,9 +51,10 @@ def collect_results(folder: Path, page: Path) -> list[Path]:
         raise InputError(f"{folder}: no experiment has written here; run some with -o {folder}")
     parts = [
         "# Results",
-        "Made by `dualmatch experiment results` from what the experiments themselves wrote; do not edit. How to redo "
-        "each of them, and what we make of it: [docs/experiments.md](docs/experiments.md). Tables as CSV and figures "
-        f"as SVG: [{FIGURES}/]({FIGURES}/).",
+        "Written by `dualmatch experiment results` from the pages of the experiments; do not edit. How to reproduce "
+        "each: [docs/experiments.md](docs/experiments.md); what we conclude: "
+        "[docs/paper-figures.md](docs/paper-figures.md). "
+        f"Tables as CSV and figures as SVG: [{FIGURES}/]({FIGURES}/).",
         PROTOCOLS,
     ]
     contents, sections = [], []

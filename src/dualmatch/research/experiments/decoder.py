@@ -36,7 +36,7 @@ _TERM_COLUMNS: Final = (
 _TEXT: Final = (
     "H@1 and D at every α of each training, by the protocol `paper`. The paper claims that H@1 and D are negatively "
     "correlated in all settings, and that the smallest D finds the best α. D is the sum of a relational and a temporal "
-    "term, each weighted. Curves, terms and reasons are those of the first training seed that is there."
+    "term, each weighted. Curves, terms and reasons are those of the first training seed that was run."
 )
 
 
@@ -129,8 +129,8 @@ def _reason(curve: Curve, driver: str) -> str:
     seen += "" if hits is None else f"; their rank correlation is {hits:+.2f}"
     if driver == "temporal" and falls >= steps - 1:
         return (
-            f"{seen}: it falls with α whatever H@1 does, as S^t is made of the very times that this term compares, and "
-            "more weight on them suits the term, right or wrong."
+            f"{seen}: it falls with α whatever H@1 does, because S^t is built from the times that this term compares: "
+            "more weight on them lowers the term, right or wrong."
         )
     return f"{seen}: it measures how well all choices correspond, with a partner or without, not which are right."
 

@@ -1,7 +1,7 @@
-"""Table "open-world": trained on what was known before a day, tested on all that came since.
+"""Table "open-world": trained on facts before a day, tested on all facts.
 
 The encoder is trained on the facts before 2014-01-01 with as many random pairs of their entities as the dataset has
-seeds (1,000 on DICEWS). Then both graphs are there whole: entities, relations and times not seen in training start from
+seeds (1,000 on DICEWS). Then both graphs are complete: entities, relations and times not seen in training start from
 random vectors, the time channel and the evidence channel simply run again. A pair is observed when both its entities
 stand in a fact before that day.
 """
@@ -73,7 +73,7 @@ def open_world(study: Study) -> Report:
         tables.append(Table(subject.slug, title, _COLUMNS, rows))
     if study.absent("DICEWS"):
         ours = ((method, "ours", "paper", *[NOT_RUN] * 6) for method in study.methods)
-        tables.append(Table("dicews", "DICEWS (the dataset is not here)", _COLUMNS, (*_QUOTED, *ours)))
+        tables.append(Table("dicews", "DICEWS (dataset not available)", _COLUMNS, (*_QUOTED, *ours)))
     return Report("open-world", "Open-world alignment", tuple(tables), notes=tuple(notes), text=(__doc__ or "").strip())
 
 
@@ -95,9 +95,9 @@ def _why_not(subject: Subject) -> str | None:
         return "its times are ids without a calendar"
     undated = sum(graph.n_facts - graph.statistics.dated_facts for graph in graphs)
     if undated:
-        return f"{undated:,} of its facts have no time, so that nobody knows on which side of the cut they lie"
+        return f"{undated:,} of its facts have no time, so it is unknown on which side of the cut they lie"
     if not len(subject.supervision):
-        return "it has no sup_pairs, so that nobody knows how many seeds to draw"
+        return "it has no sup_pairs, so it is unknown how many seeds to draw"
     world = cut_world(subject, 0)
     if not len(world.sets["unobserved"]) or not len(world.seeds) or not len(world.sets["observed"]):
         return f"no pair lies on one side of {CUT}"

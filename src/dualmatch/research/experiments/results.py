@@ -29,9 +29,10 @@ from dualmatch.version import __version__
 
 NOT_RUN: Final = "not run"
 PROTOCOLS: Final = (
-    "`paper`: ranked among the tested partners, as published tables are; `open`: ranked among all entities of the "
-    "target graph. Ties get their average rank. H@1 and H@10 in percent; ± is the standard deviation over training "
-    "seeds, and methods without chance have none. Rows marked *quoted* are the paper's own "
+    "H@1, H@10: how often, in percent, the right partner is ranked first or among the first ten; MRR: the mean of "
+    "1 / rank. Protocol `paper` ranks among the tested partners, as published tables do; `open` ranks among all "
+    "entities of the target graph. Ties get their average rank. ± is the standard deviation over training seeds; "
+    "deterministic methods have none. Rows marked *quoted* are the paper's own "
     f"figures ({PAPER}); all others were measured."
 )
 
@@ -194,7 +195,7 @@ def how_made(name: str, folders: Sequence[Path], arguments: Sequence[str], cells
     if len(units) > 1:
         unit = f"{unit} in the median ({units[0]:.2f} to {units[-1]:.2f} s)"
     count = len(cells.not_run)
-    missing = f" {count} {'cells' if count > 1 else 'cell'} of it not run yet." if count else ""
+    missing = f" {count} of its cells not run yet." if count else ""
     return (
         f"*dualmatch {__version__}, {provenance_in_words(cells.made.values())}; `{command}`; one machine unit, a 4096³ "
         f"float32 matrix product, took {unit}.{missing}*"

@@ -68,7 +68,7 @@ def scalability(study: Study) -> Report:
         if any(by_setting.values()):
             figures.append(_settings_figure(bench, {each: run for each, run in by_setting.items() if run is not None}))
     for name in study.absent("DICEWS", "WY50K"):
-        title = f"{name} (the dataset is not here)"
+        title = f"{name} (dataset not available)"
         tables.append(Table(name.lower(), title, _sample_columns(sizes), _quoted_rows(name, sizes)))
     return Report("scalability", "Scalability", tuple(tables), tuple(figures), tuple(notes), ranked=False, text=_TEXT)
 

@@ -45,7 +45,7 @@ class Study:
     progress: Progress | None = None
 
     def seeds_of(self, method: Method) -> tuple[int, ...]:
-        """The training seeds to run a method with: one where there is no chance in it, none if it was not asked for."""
+        """The training seeds to run a method with: one where no randomness, none if it was not asked for."""
         seeds = self.seeds if method in TRAINED else self.seeds[:1]
         return seeds if method in self.methods else ()
 
