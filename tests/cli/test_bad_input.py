@@ -54,7 +54,7 @@ BAD_GRAPHS = [
     ("not UTF-8", {"ent_ids_1": b"10\tAda\n11\tLond\xffn\n"}, "ent_ids_1:2: not UTF-8 text; convert the file to UTF-8"),
     ("UTF-16", {"triples_1": TINY["triples_1"].encode("utf-16")}, "triples_1:1: not UTF-8 text; convert the file"),
     ("no time", {"triples_1": "10\t0\t11\n", "triples_2": "20\t2\t21\n"},
-     "triples_1: no fact has a time, so time cannot tell its entities apart; without times, give seed pairs to start"),
+     "triples_1: no fact has a time, so time cannot distinguish its entities; without times, give seed pairs to start"),
     ("no time in common", {"triples_1": "10\t0\t11\t1\n", "triples_2": "20\t2\t21\t3\n"},
      "triples_1 and "),
 ]  # fmt: skip
