@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 from anyascii import anyascii
 from scipy import sparse as sp
+from scipy.special import gammaln
 from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.channels.evidence.ties import expanded
@@ -229,6 +230,28 @@ class Names:
         np.add.at(agreement, (comparison.scripts[counted], comparison.degree[counted]), probability[counted])
         shares: Floats = agreement / agreement.sum(axis=1, keepdims=True)
         return shares
+
+
+    def tells(self, comparison: Comparison, pairs: Flags) -> float:
+        """Log Bayes factor, over some pairs, of labels that tell true pairs against labels that do not.
+
+        How often labels agree is unknown where they tell (a Dirichlet distribution around the first estimate), and as
+        among random pairs where they do not.
+        """
+        pairs = pairs & (comparison.scripts != NOT_COMPARED)
+        scripts, degree = comparison.scripts[pairs], comparison.degree[pairs]
+        seen = np.zeros_like(self.by_chance)
+        np.add.at(seen, (scripts, degree), 1.0)
+        start = _WEIGHT * self.first_agreement
+        telling = gammaln(start + seen) - gammaln(start)
+        total = gammaln(start.sum(axis=1)) - gammaln((start + seen).sum(axis=1))
+        chance = np.where(degree == _EQUAL, comparison.chance[pairs], self.by_chance[scripts, degree])
+        return float(telling.sum() + total.sum() - np.log(chance).sum())
+
+    def alike(self, comparison: Comparison) -> Flags:
+        """Pairs with a label that is equal, or nearly."""
+        nearly: Flags = (comparison.scripts != NOT_COMPARED) & (comparison.degree >= _EQUAL - 1)
+        return nearly
 
 
 def _texts(literals: Literals) -> tuple[list[int], list[str]]:

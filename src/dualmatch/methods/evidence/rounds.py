@@ -142,7 +142,7 @@ def _swept(
     with_cavity, threads = "cavity" not in problem.without, problem.engine.threads
     propagation = Propagation(candidates, support, problem.sides, model, with_cavity, threads)
     given = problem.is_given(candidates.row, candidates.column)
-    names = None if problem.names is None else problem.names.compare(candidates)
+    names = None if problem.names is None or model.names is None else problem.names.compare(candidates)
     if learns:  # how many are alone is learnt anew in each round: what was believed wrongly is unlearnt
         model = model.with_even_chances()
     log_odds, by_slot, unmatched = start.log_odds.copy(), start.by_slot, start.unmatched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,6 +21,8 @@ from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Priors, matched
 from dualmatch.methods.evidence.state import CERTAIN, Model, RoundState, both
 
+logger = logging.getLogger(__name__)
+
 _N_CANDIDATES: Final = 5  # of each entity
 _WORTH_A_LOOK: Final = 0.4  # of the best similarity of either entity; less never turned out right
 _LEAST_SOFT: Final = 0.1  # pairs this likely make tokens
@@ -28,6 +31,8 @@ _RULED_OUT: Final = -6.0  # rivals of settled pairs with such log-odds leave
 SETTLED: Final = 8.0
 """Log-odds of pairs whose entities are searched no more."""
 _NAME_STEPS: Final = 8
+_USELESS: Final = -2.0  # log Bayes factor: labels that tell true pairs give a larger one
+_SURPRISING: Final = 3.0  # standard deviations above what chance has in common
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +90,9 @@ def _closed(problem: Problem, state: RoundState) -> tuple[Flags, Flags]:
     return closed
 
 
-def candidates_of(problem: Problem, similarity: sp.csr_matrix, before: RoundState | None = None) -> Candidates:
+def candidates_of(
+    problem: Problem, similarity: sp.csr_matrix, before: RoundState | None = None, by_names: bool = True
+) -> Candidates:
     """Candidates from what was found, from names, and from the round before; a seed has no rivals (`_beside_seeds`)."""
     entries = similarity.tocoo()
     row, column, value = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
@@ -98,7 +105,7 @@ def candidates_of(problem: Problem, similarity: sp.csr_matrix, before: RoundStat
         likely = before.probability > _LEAST_KEPT
         rows.append(before.candidates.row[likely])
         columns.append(before.candidates.column[likely])
-    if problem.names is not None:
+    if problem.names is not None and by_names and (before is None or before.model.names is not None):
         rows.append(problem.names.similar[0])
         columns.append(problem.names.similar[1])
     key = distinct(np.concatenate(rows) * problem.shape[1] + np.concatenate(columns))
@@ -133,15 +140,54 @@ def first_state(problem: Problem) -> RoundState:
     model = Model.first(*problem.ties, None if problem.names is None else problem.names.first_agreement)
     if len(problem.given):
         certain = np.full(len(problem.given), CERTAIN)
+        if not _seeds_trust_names(problem):
+            model = replace(model, names=None, first_names=None)
         state = RoundState.of_pairs(problem.given[:, 0], problem.given[:, 1], certain, problem.shape, model)
         return learnt(problem, state)
     found = search(problem, None)
-    candidates = candidates_of(problem, found.similarity)
+    if not _dates_trust_names(problem, found.similarity, model):
+        model = replace(model, names=None, first_names=None)
+    candidates = candidates_of(problem, found.similarity, by_names=model.names is not None)
     value = first_values(problem, found.similarity, candidates)
     value, marginals, model = _by_names(problem, candidates, value, model)
     state = RoundState.of_pairs(candidates.row, candidates.column, marginals.log_odds, problem.shape, model)
     state = replace(state, value=value, alone=marginals.alone, elsewhere=marginals.elsewhere, scale=found.scale)
     return learnt(problem, state)
+
+
+def _seeds_trust_names(problem: Problem) -> bool:
+    """Whether the labels of the seeds agree more often than by chance; true where too few have any."""
+    if problem.names is None:
+        return True
+    order = np.lexsort((problem.given[:, 1], problem.given[:, 0]))
+    seeds = Candidates(problem.given[order, 0], problem.given[order, 1], problem.shape)
+    return problem.names.tells(problem.names.compare(seeds), np.ones(len(seeds), dtype=bool)) > _USELESS
+
+
+def _dates_trust_names(problem: Problem, similarity: sp.csr_matrix, model: Model) -> bool:
+    """Whether labels may tell who is who, as far as dates can say that; true where they cannot.
+
+    Labels that number their entities, or name their kinds, are worse than none. They are left out where two things
+    hold: pairs that dates alone settle have labels that agree no more often than by chance, and pairs with equal labels
+    have dates in common no more often than by chance. One alone is not enough, since dates may be the poorer guide.
+    """
+    names = problem.names
+    if names is None or not similarity.nnz:
+        return True
+    by_dates = candidates_of(problem, similarity, by_names=False)
+    value = first_values(problem, similarity, by_dates)
+    likely = _matched_by(problem, by_dates, value, model).probability > 0.5
+    if names.tells(names.compare(by_dates), likely) > _USELESS:
+        return True
+    similar = Candidates(*names.similar, problem.shape)
+    alike = names.alike(names.compare(similar))
+    at = find_pairs(by_dates.row, by_dates.column, problem.shape[1], similar.row[alike], similar.column[alike])
+    both_ways = int((at >= 0).sum())
+    by_chance = float(alike.sum()) * len(by_dates) / max(float(problem.shape[0]) * problem.shape[1], 1.0)
+    trusted = bool(both_ways > by_chance + _SURPRISING * np.sqrt(by_chance) + 1.0)
+    if not trusted:
+        logger.warning("labels of the two graphs do not agree where their dates do, so they are left out")
+    return trusted
 
 
 def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candidates) -> Floats:
@@ -165,17 +211,18 @@ def _by_names(problem: Problem, candidates: Candidates, value: Floats, model: Mo
     Without labels, one step is enough. With labels this is the EM algorithm of Fellegi and Sunter's model, in which
     no entity stands in two pairs.
     """
-    nothing = np.zeros(problem.shape[0]), np.zeros(problem.shape[1])
-
-    def marginals_of(value: Floats, model: Model) -> Marginals:
-        return matched(candidates, value, nothing, Priors.of(model, problem.classes), many_to_one=problem.many_to_one)
-
     if problem.names is None or model.names is None:
-        return value, marginals_of(value, model), model
+        return value, _matched_by(problem, candidates, value, model), model
     names, agreement = problem.names.compare(candidates), model.names
     for _ in range(_NAME_STEPS):
         with_names = value + problem.names.evidence(names, agreement)
-        marginals = marginals_of(with_names, model)
+        marginals = _matched_by(problem, candidates, with_names, model)
         agreement = problem.names.learnt(names, marginals.probability, problem.names.first_agreement, least=0.0)
         model = model.with_alone(marginals.alone, problem.classes)
     return with_names, marginals, replace(model, names=agreement, first_names=agreement)
+
+
+def _matched_by(problem: Problem, candidates: Candidates, value: Floats, model: Model) -> Marginals:
+    """The matching by these values alone."""
+    nothing = np.zeros(problem.shape[0]), np.zeros(problem.shape[1])
+    return matched(candidates, value, nothing, Priors.of(model, problem.classes), many_to_one=problem.many_to_one)
