@@ -29,7 +29,7 @@ OPTIONS = [
     pytest.param(option, id=f"{name} {option.opts[-1]}")
     for name, command in (("dualmatch", cli), *((verb, load_verb(verb)) for verb in ALL_VERBS))
     for option in command.params
-    if isinstance(option, click.Option)
+    if isinstance(option, click.Option) and not option.hidden
 ]
 HEAVY = {"numpy", "scipy", "polars", "pydantic", "torch", "starlette", "uvicorn", "jinja2", "matplotlib", "dask"}
 
@@ -94,7 +94,7 @@ def test_align_lists_its_options_in_groups_everyday_ones_first() -> None:
     assert "\nOptions:" not in text  # no option is left over
     parts = [text[first:last] for first, last in zip(places, [*places[1:], len(text)], strict=True)]
     firsts = [re.findall(r"(--[a-z][a-z-]*)", part)[0] for part in parts]
-    assert firsts == ["--columns", "--output", "--method", "--labels", "--run", "--seed"]
+    assert firsts == ["--columns", "--output", "--method", "--names", "--run", "--seed"]
     assert "--hops" in parts[-1]
 
 

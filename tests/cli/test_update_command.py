@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from conftest import refused
+from dualmatch import explain, read_links
 from dualmatch.cli.main import main
 from dualmatch.graph.times import format_date
 from dualmatch.review.serve import open_session
@@ -93,13 +94,35 @@ def test_what_cannot_be_updated_is_refused(place: Path, tmp_path: Path, capsys: 
 
 def test_runs_of_other_kinds_are_refused(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = place / "s-old.tsv", place / "t-old.tsv"
-    (tmp_path / "labels.tsv").write_text("s-000\tAda\nt-000\tAda\n")
     called("align", *files, "--method", "temporal", "--run", tmp_path / "temporal.run")
-    called("align", *files, "--labels", tmp_path / "labels.tsv", "--run", tmp_path / "labels.run")
     facts = ["--source-facts", str(place / "s-new.tsv"), "--run", str(tmp_path / "new.run")]
     said = refused(["update", str(tmp_path / "temporal.run"), *facts], capsys, tmp_path)
     assert "this run is of temporal" in said
-    assert "compared labels" in refused(["update", str(tmp_path / "labels.run"), *facts], capsys, tmp_path)
+
+
+def test_labels_of_old_and_new_entities_are_compared(place: Path, tmp_path: Path) -> None:
+    """New entities have labels too: here they say who is who, for entities that the facts leave open."""
+    names = {
+        name: number for number, name in enumerate(("Ada", "Babbage", "Somerville", "Boole", "Faraday", "Herschel"))
+    }
+    for side, label in (("s", "rdfs:label"), ("t", "skos:prefLabel")):
+        old = [f'x:{side}{n} {label} "{name}" ; x:knows x:{side}{(n + 1) % 4} .' for name, n in names.items() if n < 4]
+        new = [f'x:{side}{n} {label} "{name}" ; x:knows x:{side}0 .' for name, n in names.items() if n >= 4]
+        prefixes = (
+            "@prefix x: <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+            "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+        )
+        (tmp_path / f"{side}-old.ttl").write_text(prefixes + "\n".join(old))
+        (tmp_path / f"{side}-new.ttl").write_text(prefixes + "\n".join(new))
+    short = "--namespace", "http://e/"
+    called("align", tmp_path / "s-old.ttl", tmp_path / "t-old.ttl", *short, "--run", tmp_path / "old.run")
+    facts = "--source-facts", tmp_path / "s-new.ttl", "--target-facts", tmp_path / "t-new.ttl"
+    called("update", tmp_path / "old.run", *facts, "--run", tmp_path / "new.run")
+    found = dict(read_links(tmp_path / "new.run" / "links.tsv")[0])
+    assert found == {f"s{n}": f"t{n}" for n in range(6)}
+    assert "labels compared" in str(explain(tmp_path / "new.run" / "links.tsv", "s5"))
+    called("update", tmp_path / "new.run", *facts, "--run", tmp_path / "again.run")
+    assert dict(read_links(tmp_path / "again.run" / "links.tsv")[0]) == found
 
 
 def of_another_version(run: Path, copy: Path, **options: object) -> Path:

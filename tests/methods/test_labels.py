@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import lives, refused
@@ -13,6 +14,7 @@ from dualmatch.explain.explain import reasons
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.links.read import read_links
 from dualmatch.simulate import World, simulate
+from dualmatch.simulate.planted_pair import SimulatedPair
 
 NAMES = {"a": "Ada Lovelace", "b": "Charles Babbage", "c": "Mary Somerville", "d": "Augustus De Morgan"}
 OTHER = {"w": "ada  LOVELACE", "x": "Babbage, Charles", "y": "Mary Sommerville", "z": "Augustus de Morgan"}
@@ -156,3 +158,44 @@ def test_labels_of_one_side_alone_are_warned_of(
     assert words not in caplog.text
     align(*graphs, [("a", "w")], method="evidence", literals=(labels[0], Literals.of_labels({}, graphs[1])))
     assert words in caplog.text
+
+
+def misleading(kind: str, pair: SimulatedPair) -> LiteralPair:
+    """Labels that do not say who is who."""
+    rng = np.random.default_rng(0)
+    sides = []
+    for graph in (pair.source, pair.target):
+        numbers = rng.permutation(graph.n_entities).tolist()
+        texts = {
+            "numbered": [f"entity {number}" for number in numbers],
+            "permuted": [f"{number * 7919 % 9973:04d} {number * 104_729 % 9967:04d}" for number in numbers],
+            "random": ["".join(rng.choice(list("abcdefghij"), 9)) for _ in numbers],
+            "kinds": [("person", "town", "book")[number % 3] for number in numbers],
+        }[kind]
+        sides.append(Literals.of_labels(dict(zip(graph.entities, texts, strict=True)), graph))
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize("kind", ["numbered", "permuted", "random", "kinds"])
+@pytest.mark.parametrize("n_seeds", [0, 20])
+def test_labels_that_mislead_change_nothing(kind: str, n_seeds: int, caplog: pytest.LogCaptureFixture) -> None:
+    pair = simulate(World(entities=200, seed=7))
+    seeds = pair.gold[:n_seeds]
+    plain = align(pair.source, pair.target, seeds)
+    with_labels = align(pair.source, pair.target, seeds, literals=misleading(kind, pair))
+    assert with_labels.links() == plain.links()
+    assert "labels of the two graphs do not agree where their" in caplog.text
+    assert explain(with_labels, pair.source.entities[0]).balance.names == 0
+
+
+def test_labels_are_trusted_where_dates_are_poor() -> None:
+    """A few years that say little must not outvote labels that say all."""
+    pair = simulate(World(entities=150, seed=3, years=3, year_only_share=1.0, mean_facts=3, min_facts=1))
+    said = [
+        {graph.entities[row]: f"{row_of_pair * 7919 % 9973:05d} {row_of_pair}" for row_of_pair, row in enumerate(rows)}
+        for graph, rows in ((pair.source, pair.gold[:, 0].tolist()), (pair.target, pair.gold[:, 1].tolist()))
+    ]
+    labels = Literals.of_labels(said[0], pair.source), Literals.of_labels(said[1], pair.target)
+    found = {tuple(each) for each in align(pair.source, pair.target, literals=labels).pairs.tolist()}
+    true = {tuple(each) for each in pair.gold.tolist()}
+    assert len(found & true) > 0.95 * len(true)

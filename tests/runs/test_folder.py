@@ -85,9 +85,11 @@ def assert_same(one: object, other: object) -> None:
 @pytest.mark.parametrize("with_labels", [False, True])
 def test_what_rounds_keep_comes_back_to_the_bit(tmp_path: Path, n_seeds: int, with_labels: bool) -> None:
     pair, store = simulate(World(entities=80, seed=2)), Remembers()
-    labels = [
-        Literals.of_labels({name: name[2:] for name in graph.entities}, graph) for graph in (pair.source, pair.target)
+    said = [
+        {graph.entities[row]: f"name {number * 7919 % 9973}" for number, row in enumerate(pair.gold[:, side].tolist())}
+        for side, graph in enumerate((pair.source, pair.target))
     ]
+    labels = [Literals.of_labels(each, graph) for each, graph in zip(said, (pair.source, pair.target), strict=True)]
     literals = (labels[0], labels[1]) if with_labels else None
     seeds = pair.gold[:n_seeds] if n_seeds else None
     problem = Problem.of(pair.source, pair.target, seeds, literals=literals)

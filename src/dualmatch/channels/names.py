@@ -26,7 +26,7 @@ from dualmatch.channels.evidence.ties import expanded
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.hashing import text_hashes
-from dualmatch.graph.literals import LABEL, LiteralPair, Literals
+from dualmatch.graph.literals import NAMING, LiteralPair, Literals
 
 EDGES: Final = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
 """Similarities between which labels agree to one degree; equal labels are a degree of their own."""
@@ -231,7 +231,6 @@ class Names:
         shares: Floats = agreement / agreement.sum(axis=1, keepdims=True)
         return shares
 
-
     def tells(self, comparison: Comparison, pairs: Flags) -> float:
         """Log Bayes factor, over some pairs, of labels that tell true pairs against labels that do not.
 
@@ -257,7 +256,7 @@ class Names:
 def _texts(literals: Literals) -> tuple[list[int], list[str]]:
     """Entities and normalised labels, each label of an entity once, sorted by entity."""
     rows = zip(literals.entity.tolist(), literals.attribute, literals.value, strict=True)
-    labels = {(entity, normalised(value)) for entity, attribute, value in rows if attribute == LABEL}
+    labels = {(entity, normalised(value)) for entity, attribute, value in rows if attribute in NAMING}
     found = sorted((entity, text) for entity, text in labels if text)
     return [entity for entity, _ in found], [text for _, text in found]
 

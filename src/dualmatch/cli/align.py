@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,14 @@ import rich_click as click
 from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options
 from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, OPTIONS, config_of, method_options
-from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.reader_options import (
+    Asked,
+    NamesOptions,
+    graphs_argument,
+    names_options,
+    reading_options,
+    side_options,
+)
 from dualmatch.cli.shared_options import (
     called_with,
     force_option,
@@ -33,8 +41,8 @@ _DECIDING: Final = ("min_confidence", "max_fdr", "many_to_one")
 _PANELS: Final = {
     "Input": "columns formats time_formats on_error max_errors source target time_predicates namespaces",
     "Output": "output output_format reasons relations_path json_path rejected force",
-    "Deciding": f"method {' '.join(_DECIDING)} seeds forbid",
-    "Names": "labels use_labels prefixes source_prefix target_prefix",
+    "Deciding": f"method {' '.join(_DECIDING)} seeds same_ids forbid",
+    "Names": "names labels label_languages prefixes source_prefix target_prefix",
     "Running": "run_path resume config_path memory_limit kind threads scheduler workers exchange quiet verbose help",
     "The paper's method (temporal, dualmatch)": " ".join(
         [name for name in OPTIONS if name not in (*_DECIDING, "memory_limit")] + ["checkpoint"]
@@ -70,6 +78,11 @@ _PANELS: Final = {
     "--seeds",
     "Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review).",
 )
+@click.option(
+    "--same-ids/--no-same-ids",
+    default=None,
+    help="Take entities that have the same id on both sides, such as one IRI, as seeds.  [default: no]",
+)
 @path_option(
     "--forbid",
     "Pairs that must not be linked: two columns of ids or names, an empty second one for an entity without any "
@@ -94,18 +107,7 @@ _PANELS: Final = {
     "Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
     "config_path",
 )
-@path_option(
-    "--labels",
-    "A file of names and labels, two tab-separated columns, to compare besides the facts (method evidence). Given "
-    "twice: the source's, then the target's.",
-    multiple=True,
-)
-@click.option(
-    "--use-labels/--no-use-labels",
-    default=None,
-    help="Compare the labels that RDF, Wikidata and OpenEA files hold, besides the facts (method evidence).  "
-    "[default: no]",
-)
+@names_options
 @side_options
 @reading_options
 @method_options(ALIGN_METHODS)
@@ -121,13 +123,13 @@ def align_command(
     output_format: str | None,
     naming: dict[str, Any],
     seeds: Path | None,
+    same_ids: bool | None,
     forbid: Path | None,
     checkpoint: Path | None,
     reasons: bool | None,
     relations_path: Path | None,
     config_path: Path | None,
-    labels: tuple[Path, ...],
-    use_labels: bool | None,
+    names: NamesOptions,
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
@@ -163,6 +165,7 @@ def align_command(
     """
     start = time.perf_counter()
     output = _links_path(output, run_path, resume, checkpoint)
+    from dualmatch.config import EXPLAINED
     from dualmatch.methods.resources import prepare_process
     from dualmatch.runs.options_file import RunOptions, read_options_file
     from dualmatch.runs.workflow import AlignRun, opened_folder
@@ -173,8 +176,15 @@ def align_command(
         raise InputError(NO_FUSED)
     engine.check(config.method)
     prepare_process(config)
-    call = {"seeds": seeds, "forbid": forbid, "reasons": reasons, "output_format": output_format, **naming}
-    asked = asked.over(run_file.reading).with_labels(labels, use_labels).with_rejected_beside(output)
+    call = {
+        "seeds": seeds,
+        "same_ids": same_ids,
+        "forbid": forbid,
+        "reasons": reasons,
+        "output_format": output_format,
+        **naming,
+    }
+    asked = asked.over(run_file.reading).with_names(names, config.method in EXPLAINED).with_rejected_beside(output)
     with opened_folder(run_path, resume, force, console.note) as folder:
         run = AlignRun(
             config=config,
@@ -197,8 +207,9 @@ def align_command(
             return
         if folder is not None and folder.last_stage is not None:
             console.note(f"{folder.path}: resuming after its stage {folder.last_stage}")
+        read_graphs = partial(asked.read, same_ids=run.call.same_ids)
         with engine.opened(config.method) as blocks, console.progress_shown(quiet) as progress:
-            alignment, graphs = run.perform(asked.read, blocks, progress, start, called_with())
+            alignment, graphs = run.perform(read_graphs, blocks, progress, start, called_with())
     json_output.write({**_summary(alignment, run.outputs), **graphs.report})
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
         _print_summary(alignment, run.outputs)

@@ -36,6 +36,57 @@ side_options = declared(
 
 
 @dataclass(frozen=True)
+class NamesOptions:
+    """What a call says about names; None where nothing is said."""
+
+    choice: str | None
+    files: tuple[Path, ...]
+    in_files: bool | None  # --use-labels of older versions
+    languages: tuple[str, ...] | None
+
+
+def _names(
+    names: str | None, labels: tuple[Path, ...], use_labels: bool | None, label_languages: str | None
+) -> NamesOptions:
+    languages = None
+    if label_languages is not None:
+        languages = tuple(part.strip() for part in label_languages.split(",") if part.strip())
+        if not languages:
+            raise InputError("--label-language: write codes of languages, such as en,de")
+    choice = names if names is not None or use_labels is None else "auto" if use_labels else "none"
+    return NamesOptions(choice, labels, use_labels or None, languages)
+
+
+names_options = gathered(
+    "names",
+    _names,
+    [
+        click.option(
+            "--names",
+            type=click.Choice(["auto", "ids", "none"]),
+            help="What to compare besides facts (method evidence): 'auto' labels in the input, where both sides have "
+            "some; 'ids' the ids themselves; 'none' nothing.  [default: auto]",
+        ),
+        click.option("--no-names", "names", flag_value="none", help="The same as --names none."),
+        path_option(
+            "--labels",
+            "A file of names and labels, two tab-separated columns, to compare besides the facts (method evidence). "
+            "Given twice: the source's, then the target's.",
+            multiple=True,
+        ),
+        click.option(
+            "--label-language",
+            "label_languages",
+            metavar="CODE,…",
+            help="Compare labels of these languages only, such as en,de, and labels that have none.  [default: all]",
+        ),
+        click.option("--use-labels/--no-use-labels", default=None, hidden=True),
+    ],
+)
+"""Which names to compare; the command gets the options as ``names``."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """What a call said about reading.
 
@@ -64,22 +115,30 @@ class Asked:
         """What the call says over what a run file says."""
         return replace(self, base=base)
 
-    def with_labels(self, files: Sequence[Path], in_files: bool | None) -> Asked:
-        """With files of labels, and whether to use literals of the graphs' own files; None where nothing is said."""
-        source, target = (
-            {**each, **given({"labels": labels, "literals": in_files})}
-            for each, labels in zip(self.given, _by_side(files, "--labels"), strict=True)
-        )
-        return replace(self, given=(source, target))
+    def with_names(self, names: NamesOptions, compared: bool) -> Asked:
+        """With what the call says of names; where neither it nor a run file does, those of the files are `compared`."""
+        said = given({"names": names.choice, "literals": names.in_files, "label_languages": names.languages})
+        if names.choice == "none":
+            if names.files:
+                raise InputError("--labels gives names to compare, and --no-names compares none; leave one of them out")
+            said |= {"labels": None, "literals": False}
+        files = _by_side(names.files, "--labels")
+        sides = [{**each, **said, **given({"labels": labels})} for each, labels in zip(self.given, files, strict=True)]
+        for side, options in zip(sides, self.options, strict=True):
+            choice = side.get("names", options.names) or "auto"
+            side["names"] = "none" if choice == "auto" and not compared else choice
+        return replace(self, given=(sides[0], sides[1]))
 
     def input_spec(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> InputSpec:
         from dualmatch.runs.input_spec import InputSpec
 
         return InputSpec(tuple(paths), self.options, tuple(source), tuple(target))
 
-    def read(self, spec: InputSpec, engine: Engine | None = None) -> GraphPair:
+    def read(self, spec: InputSpec, engine: Engine | None = None, same_ids: bool = False) -> GraphPair:
         """Read both sides and print what was understood."""
         sides = spec.read(engine)
+        if same_ids:
+            sides = sides.with_same_ids()
         self.report(sides.notes, sides.rejections)
         return sides
 

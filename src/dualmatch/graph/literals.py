@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dualmatch.graph.arrays import Ints
 from dualmatch.graph.model import TemporalGraph
 
 LABEL: Final = "label"
 """The attribute of labels, whatever a format calls them."""
+ALIAS: Final = "alias"
+"""The attribute of other names: compared like labels, never shown for one."""
+NAMING: Final = (LABEL, ALIAS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +58,23 @@ class Literals:
         """
         columns = {"entity": [*labels], "attribute": [LABEL] * len(labels), "value": [*labels.values()]}
         return cls.of(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), graph)
+
+    def moved(self, row_of: NDArray[np.integer]) -> Self:
+        """The same for entities that have other rows now."""
+        return self._sorted(row_of[self.entity], self.attribute, self.value)
+
+    def joined(self, more: Literals | None) -> Self:
+        """These and more of the same graph, each once."""
+        if more is None or not len(more):
+            return self
+        entity = np.concatenate([self.entity, more.entity])
+        return self._sorted(entity, self.attribute + more.attribute, self.value + more.value)
+
+    @classmethod
+    def _sorted(cls, entity: NDArray[np.integer], attribute: Sequence[str], value: Sequence[str]) -> Self:
+        rows = sorted({*zip(entity.tolist(), attribute, value, strict=True)})
+        columns = tuple(zip(*rows, strict=True)) or ((), (), ())
+        return cls(np.array(columns[0], dtype=np.int32), columns[1], columns[2])
 
     def __len__(self) -> int:
         return len(self.value)

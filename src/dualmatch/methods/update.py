@@ -19,12 +19,13 @@ from dualmatch.engine import Engine
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import NO_PARTNER, Flags, Floats, Ids
 from dualmatch.graph.growth import Grown
+from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.methods.align import warn_of_doubts
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.context import MethodContext
 from dualmatch.methods.evidence import align_by_evidence, same_as_before
 from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.methods.evidence.learning import learnt
+from dualmatch.methods.evidence.learning import learnt, names_learnt
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Model, RoundState
@@ -47,6 +48,7 @@ class UpdateBasis:
     first_pairs: Ids  # (n, 2): pairs believed after its first round
     seeds: Ids  # (n, 2)
     forbidden: Ids  # (n, 2)
+    literals: LiteralPair | None = None  # labels that the run compared
 
     @classmethod
     def of(cls, alignment: Alignment) -> Self:
@@ -54,14 +56,13 @@ class UpdateBasis:
         evidence = alignment.evidence
         if evidence is None:
             raise InputError(f"an update needs a run of method evidence; {alignment.method} keeps no state")
-        if evidence.problem.literals is not None:
-            raise InputError("the run compared labels, which new entities come without; align again with all facts")
         return cls(
             evidence.open_state,
             evidence.confidence,
             evidence.first_pairs,
             alignment.pairs[alignment.is_seed].astype(np.int64),
             alignment.forbidden.pairs.astype(np.int64),
+            evidence.problem.literals,
         )
 
     @classmethod
@@ -71,6 +72,7 @@ class UpdateBasis:
         confidence: Confidence,
         seeds: NDArray[np.integer] | None,
         forbidden: NDArray[np.integer] | None,
+        literals: LiteralPair | None,
     ) -> Self:
         """What a finished run has kept."""
         none = np.zeros((0, 2), dtype=np.int64)
@@ -80,6 +82,7 @@ class UpdateBasis:
             rounds.first_pairs,
             none if seeds is None else seeds.astype(np.int64),
             none if forbidden is None else forbidden.astype(np.int64),
+            literals,
         )
 
     def at(self, source: Grown, target: Grown) -> UpdateBasis:
@@ -104,7 +107,11 @@ class UpdateBasis:
             return now
 
         state = replace(state, alone=placed(old.alone), elsewhere=placed(old.elsewhere))
-        return UpdateBasis(state, self.confidence, moved(self.first_pairs), moved(self.seeds), moved(self.forbidden))
+        pairs = moved(self.first_pairs), moved(self.seeds), moved(self.forbidden)
+        literals = self.literals
+        if literals is not None:
+            literals = literals[0].moved(rows[0]), literals[1].moved(rows[1])
+        return UpdateBasis(state, self.confidence, *pairs, literals)
 
 
 def update(
@@ -113,11 +120,14 @@ def update(
     target: Grown,
     config: Config,
     *,
+    literals: tuple[Literals | None, Literals | None] = (None, None),
     engine: Engine | None = None,
     progress: Progress | None = None,
     store: RunStore | None = None,
 ) -> Alignment:
     """Align two graphs that have grown, from what a finished run knows; options are those of the run.
+
+    `literals` are new labels of the graphs that have grown; they are compared where the run compared labels.
 
     Examples
     --------
@@ -137,15 +147,25 @@ def update(
     stages = Stages(progress)
     now = known.at(source, target)
     seeds, forbidden = now.seeds.astype(np.int32), Forbidden(now.forbidden)
-    context = MethodContext(source.graph, target.graph, seeds, config, stages, NullStore(), None, forbidden, engine)
-    problem = Problem.of(source.graph, target.graph, now.seeds, forbidden, engine, many_to_one=config.many_to_one)
+    labels = None
+    if now.literals is not None:
+        labels = now.literals[0].joined(literals[0]), now.literals[1].joined(literals[1])
+    as_before = source.is_as_before and target.is_as_before and known.state.has_slots
+    if labels is not None and known.literals is not None:
+        as_before &= [*map(len, labels)] == [*map(len, known.literals)]
+    context = MethodContext(source.graph, target.graph, seeds, config, stages, NullStore(), labels, forbidden, engine)
+    given = now.seeds, forbidden, engine, labels, config.many_to_one
+    problem = Problem.of(source.graph, target.graph, *given)
     with stages("evidence"):
-        if source.is_as_before and target.is_as_before and known.state.has_slots:
+        if as_before:
             evidence = same_as_before(problem, known.state, known.first_pairs, known.confidence, store)
         else:
+            start = now.state
+            if known.state.model.names is not None:
+                start = names_learnt(problem, start)
             evidence = align_by_evidence(
                 problem,
-                start=learnt(problem, now.state),
+                start=learnt(problem, start),
                 first_pairs=now.first_pairs,
                 confidence=now.confidence,
                 max_rounds=_MAX_ROUNDS,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
+from urllib.parse import unquote
 
 import polars as pl
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_name
 from dualmatch.files.text_lines import LINE, read_fields
-from dualmatch.graph.literals import LABEL, Literals
+from dualmatch.graph.literals import LABEL, NAMING, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
 from dualmatch.readers.columns import FACT
 from dualmatch.readers.delimited import read_delimited
@@ -133,7 +135,8 @@ def read(sources: Sequence[Source], options: ReadOptions, name: str | None = Non
     """Read one side: its graph, its literals, and what there is to report; `files_before` as in `Collector`."""
     if not sources:
         raise InputError("no file given; a graph needs at least one")
-    collector = Collector(options, files_before)
+    with_labels = replace(options, literals=options.literals or options.names == "auto")
+    collector = Collector(with_labels, files_before)
     names = [_collect(source, collector) for source in sources]
     graph = collector.graph(name or names[0])
     logger.info("read %r", graph)
@@ -145,11 +148,33 @@ def read(sources: Sequence[Source], options: ReadOptions, name: str | None = Non
 
 def literals_of(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: ReadOptions) -> Literals | None:
     """What files and the file of labels say of a graph's entities; None where it was not asked for."""
-    if not options.literals and options.labels is None:
+    if not options.demands_names and options.names != "auto":
         return None
     labels = [] if options.labels is None else [read_labels(options.labels)]
-    empty = pl.DataFrame(schema=dict.fromkeys(("entity", "attribute", "value"), pl.String))
-    return Literals.of(pl.concat([empty, *tables, *labels]), graph)
+    if options.names == "ids":
+        labels.append(ids_as_labels(graph))
+    empty = pl.DataFrame(schema=dict.fromkeys(("entity", "attribute", "value", "language"), pl.String))
+    said = pl.concat([empty, *tables, *labels], how="diagonal")
+    if not options.literals:
+        said = said.filter(pl.col("attribute").is_in(NAMING))
+    if options.label_languages:
+        asked = [each.lower() for each in options.label_languages]
+        language = pl.col("language").str.to_lowercase()
+        is_asked = language.is_in(asked) | language.str.split("-").list.first().is_in(asked)
+        said = said.filter(~pl.col("attribute").is_in(NAMING) | language.is_null() | (language == "") | is_asked)
+    return Literals.of(said.select("entity", "attribute", "value"), graph)
+
+
+def ids_as_labels(graph: TemporalGraph) -> pl.DataFrame:
+    """Ids that are names, as labels: of an IRI its last part, with spaces for underscores.
+
+    >>> ids_as_labels(TemporalGraph.from_facts([("http://e/Ada_Lovelace", "met", "Babbage")]))["value"].to_list()
+    ['Babbage', 'Ada Lovelace']
+    """
+    ids = [name for name in graph.entities if not name.startswith("_:")]  # blank nodes have none
+    last = [unquote(re.split(r"[/#]", name.rstrip("/#"))[-1]) if "://" in name else name for name in ids]
+    columns = {"entity": ids, "value": [name.replace("_", " ") for name in last]}
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(attribute=pl.lit(LABEL))
 
 
 def read_labels(path: Path) -> pl.DataFrame:

@@ -6,13 +6,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, TypeAdapter
 
 from dualmatch.errors import InputError
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError
 
+Names = Literal["auto", "ids", "none"]
+"""What is compared besides facts: labels in the input, the ids themselves, or nothing."""
 _BEGIN = "begin start startDate startTime startYear beginDate beginTime beginYear hasBeginning validFrom from since"
 _END = "end endDate endTime endYear hasEnd validTo validUntil to until till occurUntil endedAtTime P582"
 
@@ -55,8 +57,13 @@ class ReadOptions:
     """For RDF: whose values are times of statements."""
     namespaces: tuple[str, ...] = ()
     """For RDF: names leave these beginnings of IRIs out."""
+    names: Names | None = None
+    """``"auto"``: keep labels that the files hold (not those of a benchmark folder); ``"ids"``: take the ids themselves
+    as labels; ``"none"`` or None: neither, apart from `labels`."""
+    label_languages: tuple[str, ...] = ()
+    """Keep labels of these languages only (``"en"`` is ``"en-GB"``, too), and those that have none; all where empty."""
     literals: bool = False
-    """Whether to keep labels and other literals."""
+    """Keep labels and other literals, those of OpenEA's attribute files among them."""
     labels: Path | None = None
     """A file of names and labels, two tab-separated columns."""
     on_error: OnError = "dates"
@@ -69,6 +76,13 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise InputError(f"on_error {self.on_error!r}: write 'dates', 'stop' or 'skip'")
+        if self.names is not None and self.names not in get_args(Names):
+            raise InputError(f"names {self.names!r}: write {', '.join(map(repr, get_args(Names)))}")
+
+    @property
+    def demands_names(self) -> bool:
+        """Whether names are to be compared whether or not both sides have labels."""
+        return self.literals or self.labels is not None or self.names == "ids"
 
     def as_dict(self) -> dict[str, Any]:
         """What differs from the defaults, as plain data.

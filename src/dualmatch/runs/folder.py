@@ -338,11 +338,8 @@ class FinishedRun:
             raise InputError(
                 f"{path}: an update continues a run of method evidence; this run is of {self.config.method}"
             )
-        if graphs.literals is not None:
-            raise InputError(
-                f"{path}: its run compared labels, which new entities come without; align again with all facts"
-            )
-        return UpdateBasis.from_run(self.rounds, self.confidence, graphs.seeds, graphs.forbidden)
+        given = graphs.seeds, graphs.forbidden, graphs.literals
+        return UpdateBasis.from_run(self.rounds, self.confidence, *given)
 
     def outputs_in(self, folder: Path) -> Outputs:
         """What an update writes: links of the same name and format, relations and reasons if any, and changes."""

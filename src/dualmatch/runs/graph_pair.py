@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import SHOWN_PROBLEMS, InputError
 from dualmatch.files.npz import Arrays, Stored, read_arrays, texts_as_arrays, write_arrays
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
@@ -71,6 +72,36 @@ class GraphPair:
             return None
         return source or Literals.of_labels({}, self.source), target or Literals.of_labels({}, self.target)
 
+    def with_names_noted(self, demanded: bool) -> Self:
+        """The same with a note on the labels that are compared; without labels where one side has none.
+
+        Those that were `demanded` stay: `align` warns of them.
+        """
+        labelled = [0 if each.literals is None else len(each.literals.labels) for each in self.readings]
+        if all(labelled):
+            words = f"comparing names: {labelled[0]:,} and {labelled[1]:,} entities have a label"
+            return self._with_note(words)
+        if demanded:
+            return self
+        source, target = (replace(reading, literals=None) for reading in self.readings)
+        found = replace(self, readings=(source, target))
+        if not any(labelled):
+            return found
+        without = self.readings[labelled.index(0)].graph.name
+        return found._with_note(f"names are not compared: no entity of {without} has a label")
+
+    def with_same_ids(self) -> Self:
+        """The same with entities of one id on both sides as seeds; blank nodes have no id."""
+        names = [name for name in self.source.entities if name in self.target.entity_rows and not name.startswith("_:")]
+        rows = np.stack([self.source.rows_of(names), self.target.rows_of(names)], axis=1).astype(np.int32)
+        return replace(self, seeds=rows)._with_note(
+            f"{len(names):,} entities have the same id on both sides and are taken as seeds"
+        )
+
+    def _with_note(self, note: str) -> Self:
+        source, target = self.readings
+        return replace(self, readings=(source, replace(target, notes=(*target.notes, note))))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was guessed or left out on either side."""
@@ -91,9 +122,16 @@ class GraphPair:
         return {"notes": [*self.notes], "rejected": self.rejections.total}
 
     def with_pairs(self, seeds: Path | None, forbidden: Path | None) -> Self:
-        """The same with the pairs of files."""
+        """The same with the pairs of files; they win over seeds that were there."""
         known = None if seeds is None else self.read_pairs(seeds)
-        return replace(self, seeds=known, forbidden=None if forbidden is None else self.read_forbidden(forbidden))
+        apart = None if forbidden is None else self.read_forbidden(forbidden)
+        if self.seeds is not None:
+            given = np.zeros((0, 2), np.int32) if known is None else known
+            free = ~np.isin(self.seeds[:, 0], given[:, 0]) & ~np.isin(self.seeds[:, 1], given[:, 1])
+            if apart is not None:
+                free &= Forbidden(apart).allows(self.seeds)
+            known = np.concatenate([given, self.seeds[free]])
+        return replace(self, seeds=known, forbidden=apart)
 
     def read_pairs(self, path: Path) -> Pairs:
         """A file of known pairs as (n, 2) rows: by name, in a benchmark folder by name or id; or accepted decisions."""

@@ -79,7 +79,7 @@ class InputSpec:
         """Read both graphs; where the engine's workers see the files, each side is read by one of them."""
         pair = _from_folder(self.paths[0], self.options) if self.is_folder else GraphPair(self._read_files(engine))
         _check_labels(pair, self.options)
-        return pair
+        return pair.with_names_noted(any(each.demands_names for each in self.options))
 
     def _read_files(self, engine: Engine | None) -> tuple[Reading, Reading]:
         if len(self.paths) not in (0, 2):

@@ -33,6 +33,7 @@ class CallOptions:
 
     seeds: Path | None = None  # a file of known pairs, or of decisions
     forbid: Path | None = None  # a file of forbidden pairs, or of decisions
+    same_ids: bool = False  # entities of one id on both sides are seeds
     reasons: bool = False
     output_format: str | None = None  # by the output's name where None
     prefix: Mapping[str, str] = field(default_factory=dict)  # these three as in `Naming`

@@ -21,6 +21,7 @@ from dualmatch.files.atomic import check_outputs
 from dualmatch.files.compressed import STANDARD_INPUT, check_there
 from dualmatch.files.fingerprint import sha256_of
 from dualmatch.graph.growth import Grown, grown
+from dualmatch.graph.literals import Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.write import no_relations
 from dualmatch.memory import peak_mb
@@ -68,7 +69,7 @@ class AlignRun:
             raise InputError(
                 f"--checkpoint keeps the state of training, and method {method} trains nothing; leave it out"
             )
-        check_labels(any(each.literals or each.labels for each in self.spec.options), method)
+        check_labels(any(each.demands_names for each in self.spec.options), method)
 
     @cached_property
     def outputs(self) -> Outputs:
@@ -219,12 +220,21 @@ class UpdateRun:
         hashes = {str(path.resolve()): sha256_of(path) for path in files if path != STANDARD_INPUT}
         self.folder.begin(Terms.of(before.config, spec, outputs, new), hashes, outputs.paths, verb="update")
         read_seconds = time.perf_counter() - start
+        labels = _labels(arrived.readings[0], source), _labels(arrived.readings[1], target)
         alignment = update(
-            before.known, source, target, before.config, engine=engine, progress=progress, store=self.folder
+            before.known,
+            source,
+            target,
+            before.config,
+            literals=labels,
+            engine=engine,
+            progress=progress,
+            store=self.folder,
         )
         seeds, forbidden = alignment.pairs[alignment.is_seed], alignment.forbidden.pairs.astype("int32")
         graphs = alignment.source, alignment.target
-        self.folder.keep_graphs(GraphPair.of(*graphs, None, seeds, forbidden, **arrived.report))
+        literals = None if alignment.evidence is None else alignment.evidence.problem.literals
+        self.folder.keep_graphs(GraphPair.of(*graphs, literals, seeds, forbidden, **arrived.report))
         changes = changes_since(before.named_links, alignment, source, target)
         cost = _cost(alignment, read_seconds, start, command)
         outputs.write(alignment, spec, spec.hashes(), cost, changes)
@@ -251,6 +261,11 @@ class UpdateResult:
     new_facts: list[dict[str, int]]
     seconds: dict[str, float]
     arrived: GraphPair
+
+
+def _labels(reading: Reading, grown: Grown) -> Literals | None:
+    """New labels by the rows of the graph that has grown."""
+    return None if reading.literals is None else reading.literals.moved(grown.graph.rows_of(reading.graph.entities))
 
 
 def _new_facts(after: Grown, before: TemporalGraph) -> dict[str, int]:

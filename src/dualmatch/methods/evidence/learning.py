@@ -63,6 +63,15 @@ def learnt(
     return replace(state, model=model)
 
 
+def names_learnt(problem: Problem, state: RoundState) -> RoundState:
+    """The state with how often labels agree among the pairs it believes; as it is where no labels are compared."""
+    if problem.names is None:
+        return state
+    compared = problem.names.compare(state.candidates)
+    agreement = problem.names.learnt(compared, state.probability, problem.names.first_agreement)
+    return replace(state, model=replace(state.model, names=agreement, first_names=agreement))
+
+
 @dataclass(frozen=True, eq=False)
 class TiesInBoth:
     """What ties between believed pairs show."""

@@ -31,6 +31,7 @@ _RULED_OUT: Final = -6.0  # rivals of settled pairs with such log-odds leave
 SETTLED: Final = 8.0
 """Log-odds of pairs whose entities are searched no more."""
 _NAME_STEPS: Final = 8
+_LEFT_OUT: Final = "labels of the two graphs do not agree where their %s do, so they are left out"
 _USELESS: Final = -2.0  # log Bayes factor: labels that tell true pairs give a larger one
 _SURPRISING: Final = 3.0  # standard deviations above what chance has in common
 
@@ -141,6 +142,7 @@ def first_state(problem: Problem) -> RoundState:
     if len(problem.given):
         certain = np.full(len(problem.given), CERTAIN)
         if not _seeds_trust_names(problem):
+            logger.warning(_LEFT_OUT, "seeds")
             model = replace(model, names=None, first_names=None)
         state = RoundState.of_pairs(problem.given[:, 0], problem.given[:, 1], certain, problem.shape, model)
         return learnt(problem, state)
@@ -186,7 +188,7 @@ def _dates_trust_names(problem: Problem, similarity: sp.csr_matrix, model: Model
     by_chance = float(alike.sum()) * len(by_dates) / max(float(problem.shape[0]) * problem.shape[1], 1.0)
     trusted = bool(both_ways > by_chance + _SURPRISING * np.sqrt(by_chance) + 1.0)
     if not trusted:
-        logger.warning("labels of the two graphs do not agree where their dates do, so they are left out")
+        logger.warning(_LEFT_OUT, "dates")
     return trusted
 
 

@@ -1,0 +1,133 @@
+"""Names on the command line: labels by default, ids on request, languages, and ids that are the same on both sides."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import refused
+from dualmatch import InputError, ReadOptions, TemporalGraph
+from dualmatch.cli.main import main
+from dualmatch.links.read import LinksFile
+from dualmatch.readers.read import literals_of
+
+PEOPLE = ("Ada Lovelace", "Charles Babbage", "Mary Somerville", "George Boole", "Michael Faraday", "John Herschel")
+GERMAN = ("Gräfin A", "Herr B", "Frau C", "Herr D", "Herr E", "Herr F")
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+SHORT = ("--namespace", "http://e/")
+
+
+def ring(side: str, labels: dict[str, tuple[str, ...]], shared: int = 0) -> str:
+    """Six people in a row, with labels by language and no dates; the first few have one IRI on both sides."""
+    names = [f"http://e/{'' if at < shared else side}{at}" for at in range(6)]
+    lines = [f"<{names[at]}> <http://e/knows> <{names[at + 1]}> ." for at in range(5)]
+    for language, texts in labels.items():
+        lines += [f'<{name}> <{LABEL}> "{text}"@{language} .' for name, text in zip(names, texts, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "left.nt").write_text(ring("a", {"en": PEOPLE, "de": GERMAN}))
+    (tmp_path / "right.nt").write_text(ring("b", {"en": PEOPLE}))
+    return tmp_path
+
+
+def found(path: str = "links.tsv") -> dict[str, str]:
+    return dict(LinksFile(Path(path)).links[0])
+
+
+ALL = {f"a{at}": f"b{at}" for at in range(6)}
+
+
+def test_labels_are_compared_where_both_sides_have_some(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["align", "left.nt", "right.nt", *SHORT, "-o", "links.tsv", "--json", "said.json"])
+    line = "comparing names: 6 and 6 entities have a label"
+    assert f"note: {line}\n" in capsys.readouterr().err
+    assert line in json.loads((here / "said.json").read_text())["notes"]
+    assert found() == ALL
+    assert tomllib.loads((here / "links.tsv.config.toml").read_text())["source"]["names"] == "auto"
+    main(["align", "left.nt", "right.nt", "-q", "-o", "again.tsv", "--config", "links.tsv.config.toml"])
+    assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
+    main(["align", "left.nt", "right.nt", *SHORT, "-q", "-o", "older.tsv", "--use-labels"])
+    assert (here / "older.tsv").read_bytes() == (here / "links.tsv").read_bytes()
+    main(["explain", "links.tsv", "a2"])
+    assert "labels compared" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", [["--no-names"], ["--names", "none"], ["--no-use-labels"]])
+def test_names_can_be_left_out(here: Path, capsys: pytest.CaptureFixture[str], option: list[str]) -> None:
+    said = refused(["align", "left.nt", "right.nt", *SHORT, "-o", "links.tsv", *option], capsys, here)
+    assert "no fact has a time" in said
+    (here / "run.toml").write_text("[source]\nliterals = true\n[target]\nliterals = true\n")
+    call = ["align", "left.nt", "right.nt", *SHORT, "-q", "-o", "links.tsv", "--config", "run.toml"]
+    assert "no fact has a time" in refused([*call, *option], capsys, here)
+    main(call)  # what 0.1.0 wrote for --use-labels
+    assert found() == ALL
+
+
+def test_labels_of_one_side_are_not_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "right.nt").write_text(ring("b", {}))
+    (here / "seeds.tsv").write_text("a0\tb0\n")
+    main(["align", "left.nt", "right.nt", *SHORT, "-o", "links.tsv", "--seeds", "seeds.tsv"])
+    assert "note: names are not compared: no entity of right.nt has a label\n" in capsys.readouterr().err
+    main(["align", "left.nt", "right.nt", *SHORT, "-q", "-o", "plain.tsv", "--seeds", "seeds.tsv", "--no-names"])
+    assert (here / "plain.tsv").read_bytes() == (here / "links.tsv").read_bytes()
+
+
+def test_labels_of_the_languages_asked_for() -> None:
+    graph = TemporalGraph.from_facts([("Q7", "met", "Q9")])
+    rows = [("Q7", "Ada", "en"), ("Q7", "Gräfin", "de-AT"), ("Q9", "Charles", None), ("Q9", "Karl", "de")]
+    table = pl.DataFrame(rows, schema=("entity", "value", "language"), orient="row")
+    table = table.with_columns(attribute=pl.lit("label"))
+    for languages, kept in (((), {"Ada", "Gräfin", "Charles", "Karl"}), (("DE",), {"Gräfin", "Charles", "Karl"})):
+        found = literals_of(graph, [table], ReadOptions(names="auto", label_languages=languages))
+        assert found is not None
+        assert set(found.value) == kept
+    with pytest.raises(InputError, match="names 'all': write 'auto', 'ids', 'none'"):
+        ReadOptions(names="all")  # type: ignore[arg-type]
+
+
+def test_languages_of_the_call_are_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["align", "left.nt", "right.nt", *SHORT, "-o", "links.tsv", "--label-language"]
+    assert "--label-language: write codes" in refused([*call, ","], capsys, here)
+    main([*call, "en, it", "-q"])
+    assert tomllib.loads((here / "links.tsv.config.toml").read_text())["target"]["label_languages"] == ["en", "it"]
+
+
+def test_ids_can_be_names(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [name.replace(" ", "_") for name in PEOPLE]
+    for side, base in (("left", "http://x/"), ("right", "http://y/z#")):
+        facts = [f"<{base}{a}> <http://e/knows> <{base}{b}> ." for a, b in pairwise(names)]
+        (here / f"{side}.nt").write_text("\n".join(facts) + "\n")
+    assert "no fact has a time" in refused(["align", "left.nt", "right.nt", "-o", "links.tsv"], capsys, here)
+    main(["align", "left.nt", "right.nt", "-q", "-o", "links.tsv", "--names", "ids"])
+    assert found() == {f"http://x/{name}": f"http://y/z#{name}" for name in names}
+    temporal = ["align", "left.nt", "right.nt", "-o", "other.tsv", "--names", "ids", "--method", "temporal"]
+    assert "method temporal does not look at labels" in refused(temporal, capsys, here)
+    both = ["align", "left.nt", "right.nt", "-o", "other.tsv", "--no-names", "--labels", "left.nt"]
+    assert "leave one of them out" in refused(both, capsys, here)
+
+
+def test_the_same_ids_are_seeds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "left.nt").write_text(ring("a", {}, shared=4) + "_:n <http://e/knows> <http://e/0> .\n")
+    (here / "right.nt").write_text(ring("b", {}, shared=4) + "_:n <http://e/knows> <http://e/0> .\n")
+    (here / "seeds.tsv").write_text("3\tb4\n")
+    (here / "apart.tsv").write_text("0\t0\n")
+    call = ["align", "left.nt", "right.nt", *SHORT, "-o", "links.tsv"]
+    assert "no fact has a time" in refused(call, capsys, here)
+    main([*call, "--same-ids"])
+    assert "note: 4 entities have the same id on both sides and are taken as seeds\n" in capsys.readouterr().err
+    assert LinksFile(here / "links.tsv").seeds == {"0", "1", "2", "3"}
+    assert tomllib.loads((here / "links.tsv.config.toml").read_text())["same_ids"] is True
+    main([*call, "--same-ids", "--force", "-q", "--seeds", "seeds.tsv", "--forbid", "apart.tsv"])
+    links, seeds = found(), LinksFile(here / "links.tsv").seeds
+    assert seeds == {"1", "2", "3"}  # what files say of an entity wins
+    assert links["3"] == "b4"
+    assert links.get("0") != "0"
