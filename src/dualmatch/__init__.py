@@ -6,15 +6,15 @@ for numpy and polars.
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from dualmatch.version import __version__ as __version__
 
+TYPE_CHECKING = False  # as type checkers take it; typing itself takes longer to load than all of this
 if TYPE_CHECKING:
     from dualmatch.public import *  # noqa: F403
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name.startswith("__") and name != "__all__":
         raise AttributeError(name)
     from dualmatch.public import __all__ as names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Final
 SHOWN_PROBLEMS = 5
 _LONGEST_LINE: Final = 500
 _LONGEST_TEXT: Final = 3000
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all but tab and line break
 
 
 class DualMatchError(Exception):
@@ -92,3 +94,14 @@ def in_brief(error: BaseException) -> str:
         return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"[:_LONGEST_LINE]
     first_line, _, _ = str(error).partition("\n")
     return first_line[:200] or type(error).__name__
+
+
+def visible_text(text: str) -> str:
+    """A text for a terminal: without control characters, which could clear it, retitle it or type into it.
+
+    >>> visible_text("Ada\\x1b]0;root\\x07\\n")
+    'Ada⟨1B⟩]0;root⟨07⟩\\n'
+    """
+    if text.isprintable():  # nearly always
+        return text
+    return _CONTROLS.sub(lambda found: f"⟨{ord(found[0]):02X}⟩", text)

@@ -10,17 +10,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 
-from dualmatch.errors import InputError
-from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, write_text
+from dualmatch.errors import InputError, on_one_screen, visible_text
+from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, check_standard_output, write_text
 from dualmatch.progress import Progress as ProgressCallback
 
+
+class _SafeConsole(Console):
+    """Shows control characters of names and paths instead of sending them to the terminal."""
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            shown = segment.text if segment.control else visible_text(segment.text)
+            yield segment if shown is segment.text else Segment(shown, segment.style)
+
+
 # No emoji: rich would print "triples_1:100: …" with a picture in the place of the line number.
-out = Console(highlight=False, emoji=False)
-err = Console(stderr=True, highlight=False, emoji=False)
+out = _SafeConsole(highlight=False, emoji=False)
+err = _SafeConsole(stderr=True, highlight=False, emoji=False)
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 _STAGES = {
@@ -53,7 +64,8 @@ class LineHandler(logging.Handler):
     """Prints one line a record on standard error, above the progress bar where there is one, never wrapped."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        err.print(f"{record.levelname.lower()}: {self.format(record)}", markup=False, soft_wrap=True)
+        words = on_one_screen(f"{record.levelname.lower()}: {self.format(record)}")
+        err.print(words, markup=False, soft_wrap=True)
 
 
 def say(text: str) -> None:
@@ -107,6 +119,8 @@ class JsonOutput:
         taken = tuple(taken)
         if path == "-" and STANDARD_OUTPUT in taken:
             raise InputError("standard output is asked for twice, by -o - and by --json -; give one of them a file")
+        if path == "-":
+            check_standard_output()
         file = Path(path) if path not in (None, "-") else None
         check_outputs([file], taken, force)
         return cls(path == "-", file)

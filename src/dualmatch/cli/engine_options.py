@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import rich_click as click
 
 from dualmatch.cli.shared_options import gathered, path_option
+from dualmatch.engine import MOST_THREADS
 from dualmatch.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,12 +82,12 @@ engine_options = gathered(
         ),
         click.option(
             "--workers",
-            type=click.IntRange(1),
+            type=click.IntRange(1, MOST_THREADS),
             help="With --engine dask: processes of its own cluster.  [default: cores]",
         ),
         click.option(
             "--threads",
-            type=click.IntRange(1),
+            type=click.IntRange(1, MOST_THREADS),
             help="With --engine process: threads that search for candidates; OMP_NUM_THREADS bounds the rest.  "
             "[default: cores]",
         ),

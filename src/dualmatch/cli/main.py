@@ -15,12 +15,12 @@ from typing import Any, Final, NoReturn
 import rich_click as click
 from click.exceptions import NoArgsIsHelpError
 
+from dualmatch.cli.ending import EXIT_INTERRUPTED, INTERRUPTED, end_in_order
 from dualmatch.cli.shared_options import ARGUMENTS
-from dualmatch.errors import DualMatchError
+from dualmatch.errors import DualMatchError, in_brief, on_one_screen, visible_text
 from dualmatch.version import __version__
 
 EXIT_USER_ERROR = 2
-EXIT_INTERRUPTED = 130
 EXIT_NO_READER = 141  # 128 + SIGPIPE, as a shell has it for other tools
 
 VERBS: Final = {
@@ -66,7 +66,9 @@ class _Verbs(click.RichGroup):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command if command is None else load_verb(str(command.name)), rest
+        verb = command if command is None else load_verb(str(command.name))
+        end_in_order()
+        return name, verb, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         with _broken_pipe_caught():
@@ -107,7 +109,7 @@ def cli(verbose: int) -> None:
     """Find which entities of two temporal knowledge graphs are the same real-world thing.
 
     Exit codes: 0 done; 1 a bug in dualmatch; 2 a mistake in what was given (the message says which); 130 interrupted;
-    141 nobody reads standard output any more.
+    129, 143 ended by SIGHUP, SIGTERM; 141 nobody reads standard output any more.
 
     \b
     Examples:
@@ -147,26 +149,31 @@ def main(arguments: list[str] | None = None) -> None:
     except (DualMatchError, OSError) as error:
         _print_error(str(error))
         sys.exit(EXIT_USER_ERROR)
+    except MemoryError as error:
+        _print_error(f"memory ran out ({in_brief(error)}); give smaller files, or a machine with more of it")
+        sys.exit(EXIT_USER_ERROR)
     except (KeyboardInterrupt, click.Abort):
-        _print_error("interrupted; nothing half-written is left")
+        _print_error(INTERRUPTED)
         sys.exit(EXIT_INTERRUPTED)
 
 
 def _show(error: click.ClickException) -> None:
     """Print what is wrong and how the verb is called, without rich, which takes longer to load than the rest."""
     context = getattr(error, "ctx", None)
-    if context is None or isinstance(error, NoArgsIsHelpError):
-        error.show()
-        return
-    path, pieces = context.command_path, " ".join(context.command.collect_usage_pieces(context))
-    words = f"Usage: {path} {pieces}\nTry '{path} --help' for help.\n\nError: {error.format_message()}"
-    click.echo(words, err=True)
+    with suppress(OSError):  # nobody reads standard error either
+        if context is None or isinstance(error, NoArgsIsHelpError):
+            error.show()
+            return
+        path, pieces = context.command_path, " ".join(context.command.collect_usage_pieces(context))
+        problem = visible_text(on_one_screen(error.format_message()))
+        click.echo(f"Usage: {path} {pieces}\nTry '{path} --help' for help.\n\nError: {problem}", err=True)
 
 
 def _print_error(text: str) -> None:
     from dualmatch.cli import console
 
-    console.err.print(f"dualmatch: {text}", markup=False, soft_wrap=True)
+    with suppress(OSError, SystemExit):  # nobody reads standard error either: rich makes an exit code of it
+        console.err.print(f"dualmatch: {on_one_screen(text)}", markup=False, soft_wrap=True)
 
 
 def _end_without_reader() -> NoReturn:

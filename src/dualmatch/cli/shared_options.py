@@ -12,7 +12,19 @@ import rich_click as click
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
-PATH: Final = click.Path(path_type=Path)
+
+
+class _Path(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path: Any = super().convert(value, param, ctx)
+        if not str(value) or "\0" in str(value):
+            self.fail("is no path; give the name of a file or folder", param, ctx)
+        if param is not None and "-o" in param.opts and not path.name:
+            self.fail(f"{str(value)!r} is a folder; give the name of a file", param, ctx)
+        return path
+
+
+PATH: Final = _Path(path_type=Path)
 ARGUMENTS: Final = "dualmatch.arguments"
 
 

@@ -25,10 +25,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
+
+from dualmatch.errors import ConfigError
 
 T = TypeVar("T")
 Spans = list[tuple[int, int]]
+MOST_THREADS: Final = 1024
+"""Native libraries take any number, and crash on one that the machine cannot start."""
 
 
 class Engine(Protocol):
@@ -73,6 +77,12 @@ class InProcess:
     threads: int = field(default_factory=lambda: usable_cores())
     block_rows: int = 2**16
     least_entries: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.threads <= MOST_THREADS:
+            raise ConfigError(
+                f"threads: {self.threads:,} is not from 1 to {MOST_THREADS:,}; give what the cores can use"
+            )
 
     def spans(self, n_rows: int) -> Spans:
         return spans_of(n_rows, self.block_rows)

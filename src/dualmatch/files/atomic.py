@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from dualmatch.errors import OutputError
+from dualmatch.errors import OutputError, visible_text
 from dualmatch.files.temporary import make_beside
 
 STANDARD_OUTPUT: Final = Path("-")
@@ -39,6 +40,8 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None],
     """
     taken = {_identity(path) for path in inputs if path is not None}
     for path in outputs:
+        if path == STANDARD_OUTPUT:
+            check_standard_output()
         if path is None or path == STANDARD_OUTPUT:
             continue
         identity = _identity(path)
@@ -46,6 +49,13 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None],
             raise OutputError(f"{path}: is read or written by this very run already; choose another name")
         taken.add(identity)
         check_writable(path, force)
+
+
+def check_standard_output() -> None:
+    """Refuse a result on standard output where that is closed."""
+    with suppress(OSError, ValueError, AttributeError):
+        if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OutputError("standard output is closed; give the name of a file in place of -")
 
 
 def _identity(path: Path) -> object:
@@ -94,7 +104,10 @@ def open_output(path: Path, together: Transaction | None = None) -> Iterator[Bin
     if path == STANDARD_OUTPUT:
         held = io.BytesIO()  # polars does not say that it was a pipe which broke, Python does
         yield held
-        sys.stdout.buffer.write(held.getbuffer())
+        content = held.getbuffer()
+        if sys.stdout.isatty():
+            content = memoryview(visible_text(held.getvalue().decode("utf-8", "replace")).encode())
+        sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
     with replacing(path, together) as file:

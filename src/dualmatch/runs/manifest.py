@@ -21,6 +21,7 @@ from dualmatch.errors import ConfigError, InputError, in_brief
 from dualmatch.files.atomic import write_text
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import Fingerprint
+from dualmatch.files.plain_data import read_json
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import CallOptions, config_of, options_of
 from dualmatch.runs.outputs import Outputs
@@ -137,7 +138,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     path = folder / MANIFEST
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         version, format = str(data["version"]), data["format"]
         manifest = TypeAdapter(Manifest).validate_python(data) if format == _FORMAT else None
         if manifest is not None and version == __version__:
@@ -146,7 +147,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable folder") from None
-    except (ValueError, KeyError, TypeError, RecursionError, ConfigError) as error:
+    except (ValueError, KeyError, TypeError, ConfigError, InputError) as error:
         raise InputError(
             f"{path}: is no manifest of a run ({in_brief(error)}); begin the run anew with --force"
         ) from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -18,9 +17,10 @@ from typing import Any, ClassVar, Final, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dualmatch.config import Config, options_in_words
-from dualmatch.errors import ConfigError, InputError
+from dualmatch.errors import ConfigError, InputError, in_brief
 from dualmatch.files.atomic import Transaction, write_text
 from dualmatch.files.compressed import STANDARD_INPUT
+from dualmatch.files.plain_data import read_toml
 from dualmatch.links.naming import Naming
 from dualmatch.links.read import LinksFile
 from dualmatch.readers.read_options import ReadOptions
@@ -188,11 +188,11 @@ def _refuse(path: Path, problems: list[str]) -> None:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return read_toml(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a TOML file of options") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is no TOML ({error}); fix it") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is no TOML ({in_brief(error)}); fix it") from None
 
 
 def _relative_to(folder: Path, path: Path) -> Path:
