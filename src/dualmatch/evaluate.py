@@ -21,6 +21,8 @@ from dualmatch.methods.alignment import Alignment, SoftPlan
 from dualmatch.methods.validation import KnownPairs, check_pairs
 
 CALIBRATION_BINS = 10
+LOOKS_PARTIAL: Final = 0.05
+"""Share of the links that touch no true pair, above which gold may not hold all true pairs."""
 EDGES_OF_ALL = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
 """Edges of the bins for all pairs: finer where little is believed."""
 
@@ -165,6 +167,13 @@ class LinkQuality:
 
     abstention: Abstention
     calibration: Calibration
+    seeds: int = 0  # links that were given, not found: they are left out
+    unknown: int = 0  # links of which gold knows neither entity; left out where it is partial
+
+    @property
+    def gold_looks_partial(self) -> bool:
+        """Whether so many links touch no true pair that gold may not hold all of them."""
+        return self.unknown > LOOKS_PARTIAL * self.abstention.emitted
 
 
 def link_quality(
@@ -173,6 +182,8 @@ def link_quality(
     gold: Collection[tuple[str, str]],
     no_matches: Collection[str] = (),
     undecided: Collection[str] = (),
+    seeds: Collection[str] = (),
+    partial: bool = False,
 ) -> LinkQuality:
     """Links by name against true pairs by name.
 
@@ -180,25 +191,44 @@ def link_quality(
     ----------
     no_matches, undecided:
         Source entities said to have no match, and those of which nothing is said.
+    seeds:
+        Source entities whose link was given, not found; their links and true pairs are left out.
+    partial:
+        Count only links that touch an entity of a true pair, since `gold` does not hold all of them; whether it is
+        right to say "no match" is then not known.
 
     >>> link_quality([("Ada", "Q7"), ("Book", "Q1")], np.array([1.0, 0.5]), {("Ada", "Q7")}).abstention.precision
     0.5
     """
-    true = set(gold)
+    given = set(seeds)
+    true = {pair for pair in gold if pair[0] not in given}
+    found = np.array([source not in given for source, _ in links], dtype=bool)
+    links, confidence = (
+        [link for link, is_found in zip(links, found.tolist(), strict=True) if is_found],
+        confidence[found],
+    )
+    known = {source for source, _ in true}, {target for _, target in true}
+    touches = np.array([source in known[0] or target in known[1] for source, target in links], dtype=bool)
+    unknown = len(links) - int(touches.sum())
+    if partial:
+        links = [link for link, kept in zip(links, touches.tolist(), strict=True) if kept]
+        confidence, no_matches = confidence[touches], ()
     right = np.array([link in true for link in links], dtype=bool)
     precision, recall = _share(int(right.sum()), len(links)), _share(int(right.sum()), len(true))
+    of_known = precision if partial else _share(int(right.sum()), int(touches.sum()))
     left, partnered = set(no_matches), {source for source, _ in true}
     partnerless = ({*left, *undecided} | {source for source, _ in links}) - partnered
     rightly_left = len(left - partnered)
-    found = Abstention(
+    abstained = Abstention(
         precision,
         recall,
         f1_score(precision, recall),
         _share(rightly_left, len(left)),
         _share(rightly_left, len(partnerless)) if left else None,
         len(links),
+        Known(of_known, recall, f1_score(of_known, recall)),
     )
-    return LinkQuality(found, calibration(confidence, right))
+    return LinkQuality(abstained, calibration(confidence, right), int((~found).sum()), unknown)
 
 
 def paper_ranking(plan: SoftPlan, pairs: Pairs) -> Ranking:

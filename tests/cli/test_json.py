@@ -23,7 +23,7 @@ KEYS = {
     | READING,
     "merge": {"facts", "entities", "shared_entities", "shared_facts", "files"} | READING,
     "update": {"links", "changes", "why", "new_facts", "seconds", "files", "notes", "rejected"},
-    "evaluate": {"abstention", "calibration"},
+    "evaluate": {"abstention", "calibration", "seeds", "unknown"},
     "explain": {
         "entity",
         "verdict",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dualmatch.cli.main import main
 from dualmatch.errors import InputError
 from dualmatch.evaluate import LinkQuality, link_quality
-from dualmatch.links.read import read_gold, read_links
+from dualmatch.links.read import LinksFile, read_gold, read_links
 
 MakeFolder = Callable[..., Path]
 HEADER = "source\ttarget\tconfidence\n"
@@ -92,3 +94,55 @@ def test_a_source_linked_twice_is_an_error(links: Path) -> None:
     links.write_text(links.read_text() + "Ada\tQ8\t0.5\n")
     with pytest.raises(InputError, match=r"links.tsv:5: 'Ada' has a row above already"):
         read_links(links)
+
+
+def test_seeds_are_neither_links_nor_true_pairs() -> None:
+    links, gold = [("Ada", "Q7"), ("Book", "Q1"), ("Charles", "Q9")], {("Ada", "Q7"), ("Book", "Q1"), ("Mary", "Q5")}
+    found = link_quality(links, np.array([1.0, 0.8, 0.6]), gold, seeds=["Ada"])
+    assert found.seeds == 1
+    assert (found.abstention.emitted, found.abstention.precision, found.abstention.recall) == (2, 0.5, 0.5)
+
+
+def test_partial_gold_judges_only_what_it_knows() -> None:
+    """Charles is in no true pair, and Q5 is: a link to it can be judged."""
+    links = [("Ada", "Q7"), ("Charles", "Q9"), ("Echo", "Q5"), ("Dora", "Q8")]
+    gold, sure = {("Ada", "Q7"), ("Mary", "Q5")}, np.array([0.9, 0.8, 0.7, 0.6])
+    strict = link_quality(links, sure, gold, no_matches=["Nobody"])
+    assert (strict.unknown, strict.gold_looks_partial) == (2, True)
+    assert (strict.abstention.precision, strict.abstention.recall) == (0.25, 0.5)
+    assert strict.abstention.known is not None
+    assert (strict.abstention.known.precision, strict.abstention.known.f1) == (0.5, 0.5)
+    partial = link_quality(links, sure, gold, no_matches=["Nobody"], partial=True)
+    assert partial.abstention.known == strict.abstention.known
+    assert (partial.abstention.emitted, partial.abstention.precision) == (2, 0.5)
+    assert partial.abstention.no_match_precision is None
+    assert partial.calibration.ece == pytest.approx((0.1 + 0.7) / 2)
+
+
+def test_partial_gold_is_proposed_and_seeds_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = "".join(f"p{at},knows,p{at * 7 % 60},{1900 + at * 3 % 89}-0{1 + at % 9}-11\n" for at in range(1, 180))
+    Path("people.csv").write_text("head,relation,tail,time\n" + people)
+    main(["split", "people.csv", "-o", "folder", "--overlap", "0.9", "-q"])
+    pairs = {name: Path("folder", name).read_text() for name in ("sup_pairs", "ref_pairs", "all_pairs")}
+    assert pairs["all_pairs"] == pairs["sup_pairs"] + pairs["ref_pairs"]
+    main(["align", "folder", "-o", "blind.tsv", "-q"])
+    main(["evaluate", "blind.tsv", "--gold", "folder/ref_pairs"])
+    said = capsys.readouterr()
+    assert "links touch no entity of folder/ref_pairs and count as wrong; if it does not hold all true" in said.err
+    assert "add --partial, or give --gold folder/all_pairs" in said.err
+    assert "F1 over links that touch a tested pair" in said.out
+    main(["evaluate", "blind.tsv", "--gold", "folder/ref_pairs", "--partial", "--json", "partial.json"])
+    assert "links touch no entity of folder/ref_pairs and are left out" in capsys.readouterr().err
+    main(["evaluate", "blind.tsv", "--gold", "folder/all_pairs", "--json", "all.json"])
+    assert "count as wrong" not in capsys.readouterr().err
+    partial, whole = (json.loads(Path(name).read_text())["abstention"] for name in ("partial.json", "all.json"))
+    assert partial["precision"] == pytest.approx(whole["precision"], abs=0.02)
+    main(["align", "folder", "-o", "seeded.tsv", "-q", "--seeds", "sup_pairs"])
+    assert len(LinksFile(Path("seeded.tsv")).seeds) == len(pairs["sup_pairs"].splitlines())
+    main(["evaluate", "seeded.tsv", "--gold", "folder/ref_pairs", "--json", "-"])
+    said = capsys.readouterr()
+    assert "links were given as seeds and are left out, with their true pairs" in said.err
+    assert json.loads(said.out)["abstention"]["precision"] > 0.9

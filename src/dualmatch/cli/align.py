@@ -76,7 +76,8 @@ _PANELS: Final = {
 @naming_options
 @path_option(
     "--seeds",
-    "Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review).",
+    "Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review). With a "
+    "FOLDER, looked up there first: --seeds sup_pairs.",
 )
 @click.option(
     "--same-ids/--no-same-ids",
@@ -155,7 +156,7 @@ def align_command(
     Examples:
       dualmatch align people.csv wikidata.json.gz -o links.tsv
       dualmatch align a.parquet b.ttl -o links.tsv --columns head=who,relation=what,tail=whom,begin=from,end=to
-      dualmatch align data/yago-wiki20k -o links.tsv --seeds known_pairs.tsv
+      dualmatch align data/yago-wiki20k -o links.tsv --seeds sup_pairs
       dualmatch align data/mine -o better.tsv --seeds decisions.db --forbid decisions.db
       dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
       dualmatch align big.parquet bigger.parquet -o links.tsv --engine dask --scheduler tls://cluster:8786
@@ -189,7 +190,7 @@ def align_command(
         run = AlignRun(
             config=config,
             spec=asked.input_spec(paths, source, target),
-            call=run_file.call.over(given(call)),
+            call=run_file.call.over(given(call)).in_folder(paths),
             links=output,
             relations=relations_path,
             rejected=asked.rejected,

@@ -22,20 +22,27 @@ from dualmatch.cli.shared_options import (
 @alignment_argument
 @click.option("--gold", required=True, type=PATH, help="True pairs: two columns of names, or of a folder's ids.")
 @gold_folder_option
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="The gold file holds only some of the true pairs: count only links that touch an entity of one.",
+)
 @json_option
 @force_option
 @talk_options
 def evaluate_command(
-    alignment: Path, gold: Path, data: Path | None, json_path: str | None, force: bool, quiet: bool
+    alignment: Path, gold: Path, data: Path | None, partial: bool, json_path: str | None, force: bool, quiet: bool
 ) -> None:
     """Measure how right the links of an ALIGNMENT are.
 
-    ALIGNMENT is a file of links or the folder of a run. The gold file must hold all true pairs: a link that is not in
-    it counts as wrong, seeds included.
+    ALIGNMENT is a file of links or the folder of a run. The gold file must hold all true pairs, since a link that is
+    not in it counts as wrong; where it does not, say --partial. Seeds of the run are left out, as links and as true
+    pairs.
 
     \b
     Examples:
-      dualmatch evaluate links.tsv --gold data/mine/ref_pairs
+      dualmatch evaluate links.tsv --gold data/mine/all_pairs
+      dualmatch evaluate links.tsv --gold some_true_names.tsv --partial
       dualmatch evaluate links.tsv --gold true_names.tsv --json -
     """
     from dualmatch.evaluate import link_quality
@@ -48,7 +55,21 @@ def evaluate_command(
     links, confidence = file.links
     true, no_matches = read_gold(gold, links, data), file.no_matches
     undecided = set(file.unlinked).difference(no_matches)
-    quality = link_quality(links, confidence, true, no_matches, undecided)
+    quality = link_quality(links, confidence, true, no_matches, undecided, file.seeds, partial)
     json_output.write(asdict(quality))
+    if quality.seeds:
+        console.note(f"{quality.seeds:,} links were given as seeds and are left out, with their true pairs")
+    if partial:
+        console.note(f"{quality.unknown:,} links touch no entity of {gold} and are left out")
+    elif quality.gold_looks_partial:
+        whole = gold.with_name("all_pairs")
+        other = f", or give --gold {whole}" if whole.exists() else ""
+        console.note(
+            f"{quality.unknown:,} of {quality.abstention.emitted:,} links touch no entity of {gold} and count as wrong"
+            f"; if it does not hold all true pairs, add --partial{other}"
+        )
     if not quiet and not json_output.to_stdout:
-        console.out.print(console.links_table(asdict(quality.abstention), quality.calibration.ece))
+        shown = asdict(quality.abstention)
+        if partial or not quality.unknown:
+            shown["known"] = None  # the same figures
+        console.out.print(console.links_table(shown, quality.calibration.ece))

@@ -85,8 +85,7 @@ class Findings:
         if self.gold is None:
             return None
         given = {self.links[at][0] for at in np.flatnonzero(self.is_seed).tolist()}
-        true = {link for link in self.gold if link[0] not in given}
-        return link_quality(self.found_links, self.found, true, self.no_matches, self.undecided)
+        return link_quality(self.found_links, self.found, self.gold, self.no_matches, self.undecided, given)
 
 
 def gather(path: Path, gold: Path | None = None, data: Path | None = None, folder: Path | None = None) -> Findings:

@@ -5,7 +5,7 @@
 ``rel_ids_1/2``          id, name; likewise
 ``time_id``              id, date (day, month or year); id 0 is ``-inf``, unknown
 ``triples_1/2``          head, relation, tail, begin, end
-``sup_pairs, ref_pairs``  true pairs: seeds, and the rest
+``sup_pairs, ref_pairs``  true pairs: seeds, and the rest; ``all_pairs``: both
 ``rel_pairs``            of a simulation: true relation pairs, and 1 where the target's runs the other way
 ``world.json``           of a simulation: all options, and the version of dualmatch that drew the world
 =======================  =========================================================================================
@@ -40,7 +40,7 @@ Ints = NDArray[np.int32]
 
 BENCHMARK_FILES: Final = (
     *("ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "time_id", "triples_1", "triples_2"),
-    *("sup_pairs", "ref_pairs"),
+    *("sup_pairs", "ref_pairs", "all_pairs"),
 )
 SIMULATION_FILES: Final = (*BENCHMARK_FILES, "rel_pairs", "world.json")
 
@@ -127,7 +127,7 @@ def write_benchmark_files(folder: Path, source: TemporalGraph, target: TemporalG
         write_table(folder / f"ent_ids_{suffix}", (first_entity + np.arange(graph.n_entities), graph.entities))
         write_table(folder / f"rel_ids_{suffix}", (first_relation + np.arange(graph.n_relations), graph.relations))
         write_table(folder / f"triples_{suffix}", _fact_ids(graph, first_entity, first_relation, codes))
-    for name, pairs in (("sup_pairs", seeds), ("ref_pairs", test)):
+    for name, pairs in (("sup_pairs", seeds), ("ref_pairs", test), ("all_pairs", np.concatenate([seeds, test]))):
         write_table(folder / name, (pairs[:, 0], pairs[:, 1] + source.n_entities))
 
 
