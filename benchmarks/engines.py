@@ -42,7 +42,7 @@ def main() -> None:
             found = {file: (place / file).read_bytes() for file in FILES}
             expected = expected or found
             other = [file for file in FILES if found[file] != expected[file]]
-            seconds = record["cost"]["seconds"]["total"]
+            seconds = record["outcome"]["cost"]["seconds"]["total"]
             print(f"{name:12}  {seconds:7.1f}  {whole:14.1f}  {', '.join(other) or 'none'}", flush=True)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dualmatch.simulate import scale_world, simulate, write_folder
 
-CLOCKS = ("links.tsv.run.json", "manifest.json", "lock")
+CLOCKS = ("links.tsv.run.json", "run.json", "lock")
 
 
 def main() -> None:
@@ -95,10 +95,10 @@ def _resume(run: Path) -> list[str]:
 
 def _stages(run: Path) -> str:
     """What had come to count."""
-    manifest = run / "manifest.json"
-    if not manifest.exists():
+    record = run / "run.json"
+    if not record.exists():
         return "nothing"
-    told = json.loads(manifest.read_text())
+    told = json.loads(record.read_text())
     if told["state"] == "finished":
         return "all"
     stages = [name + (f" {stage['number']}" if stage["number"] else "") for name, stage in told["stages"].items()]

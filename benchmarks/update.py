@@ -77,7 +77,7 @@ def _called(place: Path, words: list[str]) -> tuple[float, float]:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     record = json.loads((place / words[words.index("--run") + 1] / "links.tsv.run.json").read_text())
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return record["cost"]["seconds"]["total"], processor
+    return record["outcome"]["cost"]["seconds"]["total"], processor
 
 
 def _links(run: Path) -> set[tuple[str, str]]:

@@ -57,7 +57,7 @@ def test_the_same_input_gives_the_same_bytes(
     for name in ("first", "second"):
         run(capsys, "align", small_world, "-o", tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-    written = [f"{name}{end}" for name in ("first", "second") for end in ("", ".config.toml", ".run.json", ".why.npz")]
+    written = [f"{name}{end}" for name in ("first", "second") for end in ("", ".run.json", ".why.npz")]
     assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 
@@ -95,7 +95,7 @@ def test_quiet_prints_nothing(small_world: Path, tmp_path: Path, capsys: pytest.
         ["merge", small_world, "--links", tmp_path / "links.tsv", "-o", tmp_path / "merged.tsv"],
     ):
         assert run(capsys, *call, "--quiet") == ("", "")
-    companions = [f"links.tsv{end}" for end in (".config.toml", ".run.json", ".why.npz")]
+    companions = [f"links.tsv{end}" for end in (".run.json", ".why.npz")]
     written = ["links.tsv", *companions, "merged.tsv", "report.json", "world"]
     assert sorted(path.name for path in tmp_path.iterdir()) == written
 

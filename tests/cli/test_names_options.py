@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -52,8 +51,8 @@ def test_labels_are_compared_where_both_sides_have_some(here: Path, capsys: pyte
     assert f"note: {line}\n" in capsys.readouterr().err
     assert line in json.loads((here / "said.json").read_text())["notes"]
     assert found() == ALL
-    assert tomllib.loads((here / "links.tsv.config.toml").read_text())["source"]["names"] == "auto"
-    main(["align", "left.nt", "right.nt", "-q", "-o", "again.tsv", "--config", "links.tsv.config.toml"])
+    assert json.loads((here / "links.tsv.run.json").read_text())["options"]["source"]["names"] == "auto"
+    main(["align", "left.nt", "right.nt", "-q", "-o", "again.tsv", "--config", "links.tsv.run.json"])
     assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
     main(["align", "left.nt", "right.nt", *SHORT, "-q", "-o", "older.tsv", "--use-labels"])
     assert (here / "older.tsv").read_bytes() == (here / "links.tsv").read_bytes()
@@ -98,7 +97,7 @@ def test_languages_of_the_call_are_kept(here: Path, capsys: pytest.CaptureFixtur
     call = ["align", "left.nt", "right.nt", *SHORT, "-o", "links.tsv", "--label-language"]
     assert "--label-language: write codes" in refused([*call, ","], capsys, here)
     main([*call, "en, it", "-q"])
-    assert tomllib.loads((here / "links.tsv.config.toml").read_text())["target"]["label_languages"] == ["en", "it"]
+    assert json.loads((here / "links.tsv.run.json").read_text())["options"]["target"]["label_languages"] == ["en", "it"]
 
 
 def test_ids_can_be_names(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +124,7 @@ def test_the_same_ids_are_seeds(here: Path, capsys: pytest.CaptureFixture[str]) 
     main([*call, "--same-ids"])
     assert "note: 4 entities have the same id on both sides and are taken as seeds\n" in capsys.readouterr().err
     assert LinksFile(here / "links.tsv").seeds == {"0", "1", "2", "3"}
-    assert tomllib.loads((here / "links.tsv.config.toml").read_text())["same_ids"] is True
+    assert json.loads((here / "links.tsv.run.json").read_text())["options"]["same_ids"] is True
     main([*call, "--same-ids", "--force", "-q", "--seeds", "seeds.tsv", "--forbid", "apart.tsv"])
     links, seeds = found(), LinksFile(here / "links.tsv").seeds
     assert seeds == {"1", "2", "3"}  # what files say of an entity wins

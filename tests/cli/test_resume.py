@@ -17,8 +17,8 @@ import pytest
 from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.runs import folder as run_folder
-from dualmatch.runs import manifest as manifests
-from dualmatch.runs.manifest import MANIFEST, Manifest
+from dualmatch.runs import record as records
+from dualmatch.runs.record import RECORD, RunRecord
 from dualmatch.simulate import World, simulate, write_folder
 
 # Imports once and forks a process for each life of the run. Each dies by SIGKILL: right after the next stage has come
@@ -29,10 +29,10 @@ from dualmatch.cli.main import main
 from dualmatch.runs import folder as run_folder
 
 how, lives, run, *call = sys.argv[1:]
-write, moments = run_folder.write_manifest, random.Random(7)
+write, moments = run_folder.write_record, random.Random(7)
 
-def write_and_die(manifest, folder):
-    write(manifest, folder)
+def write_and_die(record, path):
+    write(record, path)
     os.kill(os.getpid(), signal.SIGKILL)
 
 def live(seconds=None):
@@ -47,16 +47,16 @@ def live(seconds=None):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 if how == "stages":
-    run_folder.write_manifest = write_and_die
+    run_folder.write_record = write_and_die
     while live() == -signal.SIGKILL:
-        stages = run_folder.read_manifest(run_folder.Path(run)).stages
+        stages = run_folder.read_folder_record(run_folder.Path(run)).stages
         print(*(f"{name} {stage.number}" for name, stage in stages.items()))
 else:
     for _ in range(int(lives)):
         print(live(moments.uniform(0.1, 0.9) * float(how)))
     print(live())
 """
-RUNS = (".run.json", MANIFEST, "lock")
+RUNS = (".run.json", RECORD, "lock")
 """Files with clocks and processes in them, which no two runs share."""
 
 
@@ -105,7 +105,7 @@ def test_killed_after_every_stage(world: Path, tmp_path: Path) -> None:
     assert stages[-1].endswith("outcome 0")  # once when the outcome was kept, once when all results were written
     assert stages[-1] == stages[-2]
     assert results(run) == expected
-    assert sorted(expected) == ["links.tsv", "links.tsv.config.toml", "links.tsv.why.npz", "relations.tsv"]
+    assert sorted(expected) == ["links.tsv", "links.tsv.why.npz", "relations.tsv"]
 
 
 def test_killed_at_random_three_times(world: Path, tmp_path: Path) -> None:
@@ -131,12 +131,12 @@ def dying(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], int]:
     """Run a call, dying after every stage, until it is done; gives how often it died."""
 
     def until_done(arguments: list[str]) -> int:
-        def write_and_die(manifest: Manifest, folder: Path) -> None:
-            manifests.write_manifest(manifest, folder)
+        def write_and_die(record: RunRecord, path: Path) -> None:
+            records.write_record(record, path)
             raise Death
 
         deaths = 0
-        monkeypatch.setattr(run_folder, "write_manifest", write_and_die)
+        monkeypatch.setattr(run_folder, "write_record", write_and_die)
         while True:
             try:
                 main([*arguments, *(["--resume"] if deaths else [])])
@@ -197,21 +197,21 @@ def test_other_methods(
     expected = without_kill(small_world, run, *options)
     dying(call(small_world, run, *options))
     assert results(run) == expected
-    assert [*json.loads((run / MANIFEST).read_text())["stages"]] == stages
+    assert [*json.loads((run / RECORD).read_text())["stages"]] == stages
 
 
 def interrupted(world: Path, run: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
     """Leave a run that has kept its graphs and one round."""
     written = []
 
-    def write_and_die(manifest: Manifest, folder: Path) -> None:
-        manifests.write_manifest(manifest, folder)
-        written.append(manifest)
+    def write_and_die(record: RunRecord, path: Path) -> None:
+        records.write_record(record, path)
+        written.append(record)
         if len(written) == 3:
             raise Death
 
     with monkeypatch.context() as patched:
-        patched.setattr(run_folder, "write_manifest", write_and_die)
+        patched.setattr(run_folder, "write_record", write_and_die)
         with pytest.raises(Death):
             main(call(world, run, *options))
 
@@ -253,11 +253,11 @@ def test_another_version_is_refused_by_name(
 ) -> None:
     run = tmp_path / "run"
     interrupted(world, run, monkeypatch)
-    told = json.loads((run / MANIFEST).read_text())
-    (run / MANIFEST).write_text(json.dumps({**told, "version": "0.0.7"}))
+    told = json.loads((run / RECORD).read_text())
+    (run / RECORD).write_text(json.dumps({**told, "version": "0.0.7"}))
     assert "begun with dualmatch 0.0.7" in refused(call(world, run, "--resume"), capsys, tmp_path)
-    (run / MANIFEST).write_text("{")
-    assert "is no manifest of a run" in refused(call(world, run, "--resume"), capsys, tmp_path)
+    (run / RECORD).write_text("{")
+    assert "is no record of a run" in refused(call(world, run, "--resume"), capsys, tmp_path)
 
 
 @pytest.mark.parametrize("stage", ["graphs", "round"])
@@ -365,13 +365,13 @@ def test_what_came_from_standard_input_is_taken_from_the_folder(
     columns = ["--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
     options = ["align", "-", str(docs / "club.csv"), "--format", "csv", *columns, "--run", str(run), "-q"]
 
-    def write_and_die(manifest: Manifest, folder: Path) -> None:
-        manifests.write_manifest(manifest, folder)
-        if "graphs" in manifest.stages:
+    def write_and_die(record: RunRecord, path: Path) -> None:
+        records.write_record(record, path)
+        if "graphs" in record.stages:
             raise Death
 
     with monkeypatch.context() as patched:
-        patched.setattr(run_folder, "write_manifest", write_and_die)
+        patched.setattr(run_folder, "write_record", write_and_die)
         patched.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((docs / "club.csv").read_bytes())))
         with pytest.raises(Death):
             main(options)

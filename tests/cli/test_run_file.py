@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import tomllib
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -48,6 +48,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def options_of(links: Path) -> dict[str, Any]:
+    options: dict[str, Any] = json.loads(links.with_name(f"{links.name}.run.json").read_text())["options"]
+    return options
+
+
 def test_every_option_of_a_run_is_fed_back(here: Path) -> None:
     main(
         [
@@ -67,12 +72,11 @@ def test_every_option_of_a_run_is_fed_back(here: Path) -> None:
             ),
         ]
     )
-    main(["align", *FILES, "-q", "-o", "second.links", "--config", "first.links.config.toml"])
+    main(["align", *FILES, "-q", "-o", "second.links", "--config", "first.links.run.json"])
     assert (here / "second.links").read_bytes() == (here / "first.links").read_bytes()
     assert "(+0." in (here / "first.links").read_text()
-    written = (here / "first.links.config.toml").read_text()
-    assert (here / "second.links.config.toml").read_text() == written
-    said = tomllib.loads(written)
+    said = options_of(here / "first.links")
+    assert options_of(here / "second.links") == said
     assert said["seeds"] == "known.tsv"
     assert said["reasons"] is True
     assert said["output_format"] == "sssom"
@@ -86,19 +90,19 @@ def test_it_is_fed_back_from_any_folder(here: Path, monkeypatch: pytest.MonkeyPa
     (here / "apart.tsv").write_text(f"{pairs[6][0]}\t{pairs[7][1]}\n")
     given = ["--labels", "labels.tsv", "--seeds", str(here / "known.tsv"), "--forbid", "apart.tsv"]
     main(["align", *FILES, *COLUMNS, "-q", "-o", "out/first.tsv", *given])
-    said = tomllib.loads((here / "out" / "first.tsv.config.toml").read_text())
+    said = options_of(here / "out" / "first.tsv")
     paths = said["seeds"], said["forbid"], said["source"]["labels"]
     assert paths == ("../known.tsv", "../apart.tsv", "../labels.tsv")
     monkeypatch.chdir(here / "out")
     moved = [f"../{name}" for name in FILES]
-    main(["align", *moved, "-q", "-o", "second.tsv", "--config", "first.tsv.config.toml"])
+    main(["align", *moved, "-q", "-o", "second.tsv", "--config", "first.tsv.run.json"])
     monkeypatch.chdir("/")
     whole = [str(here / name) for name in FILES]
-    config = str(here / "out" / "first.tsv.config.toml")
+    config = str(here / "out" / "first.tsv.run.json")
     main(["align", *whole, "-q", "-o", str(here / "third.tsv"), "--config", config])
     assert (here / "out" / "second.tsv").read_bytes() == (here / "out" / "first.tsv").read_bytes()
     assert (here / "third.tsv").read_bytes() == (here / "out" / "first.tsv").read_bytes()
-    assert tomllib.loads((here / "third.tsv.config.toml").read_text())["seeds"] == "known.tsv"
+    assert options_of(here / "third.tsv")["seeds"] == "known.tsv"
 
 
 def test_the_call_wins_over_the_file(here: Path) -> None:
@@ -110,7 +114,7 @@ def test_the_call_wins_over_the_file(here: Path) -> None:
     call += ["--prefix", "y=http://y/"]
     main(["align", *FILES, *COLUMNS, "-q", "-o", "links", "--config", "run.toml", *call])
     assert "reasons" not in json.loads((here / "links").read_text().splitlines()[0])
-    said = tomllib.loads((here / "links.config.toml").read_text())
+    said = options_of(here / "links")
     assert "reasons" not in said
     assert "source" not in said or "literals" not in said["source"]
     assert (said["seeds"], said["output_format"], said["source_prefix"]) == ("known.tsv", "jsonl", "x")
@@ -181,11 +185,9 @@ def test_a_file_of_0_1_0_is_taken_without_the_options_of_other_methods(
     noted = capsys.readouterr().err
     assert "method evidence does not read" in noted
     assert all(name in noted for name in ("seed", "hops", "sharpness", "alphas", "wl_iterations"))
-    now = tomllib.loads((here / "links.tsv.config.toml").read_text())
+    now = options_of(here / "links.tsv")
     assert {name for name in now if name in Config.model_fields} == {"method", "many_to_one"}
-    record = json.loads((here / "links.tsv.run.json").read_text())
-    assert set(record["config"]) == {"method", "many_to_one", "min_confidence", "max_fdr", "memory_limit"}
-    main(["align", *FILES, "-o", "again.tsv", "--config", "links.tsv.config.toml"])
+    main(["align", *FILES, "-o", "again.tsv", "--config", "links.tsv.run.json"])
     assert "does not read" not in capsys.readouterr().err
     assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
 
@@ -196,11 +198,41 @@ def test_options_of_another_method_are_left_out_of_an_old_file(here: Path, capsy
     main(["align", *FILES, *COLUMNS, "-o", "links.tsv", "--config", "old.toml"])
     note = "note: options of the file that method evidence does not read are left out: hops, epochs, device\n"
     assert note in capsys.readouterr().err
-    written = tomllib.loads((here / "links.tsv.config.toml").read_text())
+    written = options_of(here / "links.tsv")
     assert written["max_fdr"] == 0.3
     assert {"hops", "epochs", "device", "seed", "alphas"}.isdisjoint(written)
-    record = json.loads((here / "links.tsv.run.json").read_text())
-    assert {"hops", "epochs", "device", "seed", "alphas"}.isdisjoint(record["config"])
+
+
+def test_the_record_of_a_folder_is_fed_back_too(here: Path) -> None:
+    main(["align", *FILES, *COLUMNS, "-q", "--run", "first.run", "--max-fdr", "0.3", "--seeds", "known.tsv"])
+    main(["align", *FILES, "-q", "-o", "second.tsv", "--config", "first.run/run.json"])
+    assert (here / "second.tsv").read_bytes() == (here / "first.run" / "links.tsv").read_bytes()
+    assert options_of(here / "second.tsv")["seeds"] == "known.tsv"
+
+
+def test_one_record_says_what_a_run_was_and_how_it_went(here: Path) -> None:
+    main(["align", *FILES, *COLUMNS, "-q", "--run", "a.run"])
+    kept, beside = (json.loads((here / "a.run" / name).read_text()) for name in ("run.json", "links.tsv.run.json"))
+    apart = {name for name in kept if kept[name] != beside[name]}
+    assert set(kept) == set(beside)
+    assert apart == {"stages", "results"}  # those of the folder name the record beside the links, too
+    assert set(kept["results"]) - set(beside["results"]) == {"links.tsv.run.json"}
+    assert set(beside["results"]) == {"links.tsv", "links.tsv.why.npz"}
+    assert {Path(name).name for name in kept["hashes"]} == set(FILES)
+    assert kept["outcome"]["cost"]["seconds"]["total"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "run.json: cannot be read as the record of a run ("),
+        ("{}", "run.json: holds no options; give a record of 0.2.0 or later, or the OUT.config.toml of 0.1.0"),
+        ('{"options": {"hop": 2}}', "run.json: there is no option hop; see dualmatch align --help"),
+    ],
+)
+def test_a_record_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:
+    (here / "run.json").write_text(text)
+    assert words in refused(["align", *FILES, "-o", "links.tsv", "--config", "run.json"], capsys, here)
 
 
 def test_fused_is_for_measuring(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -15,8 +14,7 @@ from dualmatch import explain, read_links
 from dualmatch.cli.main import main
 from dualmatch.graph.times import format_date
 from dualmatch.review.serve import open_session
-from dualmatch.runs.companion import companion_of
-from dualmatch.runs.manifest import MANIFEST
+from dualmatch.runs.record import RECORD
 from dualmatch.simulate import World, simulate
 
 
@@ -60,7 +58,8 @@ def test_a_run_is_updated_into_a_run(place: Path, tmp_path: Path) -> None:
     called("update", place / "old.run", *facts, "--run", new, "--json", tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text())
     assert [each["facts"] for each in said["new_facts"]] == [80, 80]
-    assert (new / "links.tsv.config.toml").read_text() == (place / "old.run" / "links.tsv.config.toml").read_text()
+    first, second = (json.loads((run / RECORD).read_text()) for run in (place / "old.run", new))
+    assert second["options"] == first["options"]
     changes = pl.read_csv(new / "changes.tsv", separator="\t", infer_schema=False)
     assert changes.height == sum(said["changes"].values())
     assert set(changes["why"]) == set(said["why"])
@@ -128,17 +127,11 @@ def test_labels_of_old_and_new_entities_are_compared(place: Path, tmp_path: Path
 def of_another_version(run: Path, copy: Path, **options: object) -> Path:
     """A copy of a run as if version 9.9 had made it, with these options besides."""
     shutil.copytree(run, copy)
-    manifest = json.loads((copy / MANIFEST).read_text())
-    manifest["version"] = "9.9"
-    manifest["terms"]["config"] |= options
-    (copy / MANIFEST).write_text(json.dumps(manifest))
-    run_file = copy / "links.tsv.config.toml"
-    run_file.write_text("".join(f"{name} = {value}\n" for name, value in options.items()) + run_file.read_text())
-    companion = companion_of(copy / "links.tsv")
-    arrays = dict(np.load(companion))
-    about = json.loads(arrays["about"].tobytes())
-    about["config"] |= options
-    np.savez(companion, **arrays | {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)})
+    for path in (copy / RECORD, copy / "links.tsv.run.json"):
+        record = json.loads(path.read_text())
+        record["version"] = "9.9"
+        record["options"] |= options
+        path.write_text(json.dumps(record))
     return copy
 
 

@@ -43,7 +43,7 @@ def test_align_writes_links_reasons_relations_and_the_companion(small_world: Pat
     seeds = small_world / "sup_pairs"
     call = ("align", small_world, "-o", links, "--method", "evidence", "--seeds", seeds)
     out = run(*call, "--reasons", "--relations", relations)
-    written = ["links.tsv", "links.tsv.config.toml", "links.tsv.run.json", "links.tsv.why.npz", "relations.tsv"]
+    written = ["links.tsv", "links.tsv.run.json", "links.tsv.why.npz", "relations.tsv"]
     assert sorted(path.name for path in tmp_path.iterdir()) == written
     pairs, confidence = read_links(links)
     wrong = 100 * (1 - confidence[confidence < 1]).mean()
@@ -117,7 +117,7 @@ def test_explain_refuses(
         ([links, "nobody at all"], "'nobody at all' is no entity of "),
         ([links, "9" * 25], f"'{'9' * 25}' is no entity of "),
         ([links, "x", "--json", temporal], f"{temporal}: exists already"),
-        ([links, "x", "--folder", tmp_path / "gone"], f"{tmp_path / 'gone'}/ent_ids_1: is gone"),
+        ([links, "x", "--folder", tmp_path / "gone"], f"{tmp_path / 'gone'}/triples_1: is gone"),
     ):
         assert refused(["explain", *map(str, arguments)], capsys, tmp_path).startswith(f"dualmatch: {words}")
     assert "--top" in refused(["explain", str(links), "x", "--top", "0"], capsys, tmp_path)

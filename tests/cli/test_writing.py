@@ -106,24 +106,18 @@ def test_a_run_file_does_the_run_again(here: Path) -> None:
         "--memory-limit",
         "1GB",
     )
-    written = (here / "first.tsv.config.toml").read_text()
-    for line in (
-        'method = "evidence"',
-        "max_fdr = 0.02",
-        "min_confidence = 0.1",
-        "memory_limit = 1000000000",
-        "[source]",
-        "[target]",
-    ):
-        assert line in written.splitlines()
-    main(["align", "club.csv", "town.json.gz", "-o", "second.tsv", "-q", "--config", "first.tsv.config.toml"])
+    first = json.loads((here / "first.tsv.run.json").read_text())["options"]
+    said = {"method": "evidence", "max_fdr": 0.02, "min_confidence": 0.1, "memory_limit": 1000000000}
+    assert first.items() >= said.items()
+    assert first["source"]["on_error"] == first["target"]["on_error"] == "skip"
+    main(["align", "club.csv", "town.json.gz", "-o", "second.tsv", "-q", "--config", "first.tsv.run.json"])
     assert (here / "second.tsv").read_bytes() == (here / "first.tsv").read_bytes()
-    assert (here / "second.tsv.config.toml").read_text() == written
-    call = ["align", "club.csv", "town.json.gz", "-q", "--config", "first.tsv.config.toml"]
+    assert json.loads((here / "second.tsv.run.json").read_text())["options"] == first
+    call = ["align", "club.csv", "town.json.gz", "-q", "--config", "first.tsv.run.json"]
     main([*call, "-o", "third.tsv", "--max-fdr", "0.5", "--on-error", "stop"])
-    third = (here / "third.tsv.config.toml").read_text()
-    assert "max_fdr = 0.5" in third
-    assert "on_error" not in third
+    third = json.loads((here / "third.tsv.run.json").read_text())["options"]
+    assert third["max_fdr"] == 0.5
+    assert third["source"]["on_error"] == third["target"]["on_error"] == "stop"
 
 
 def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,7 +125,7 @@ def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) 
     report = json.loads(capsys.readouterr().out)
     pairs, _ = read_links(here / "links.tsv")
     assert (report["links"], report["links"] + report["undecided"] + report["no_match"]) == (len(pairs), 80)
-    assert report["files"] == ["links.tsv", "links.tsv.why.npz", "links.tsv.config.toml", "links.tsv.run.json"]
+    assert report["files"] == ["links.tsv", "links.tsv.why.npz", "links.tsv.run.json"]
     call = ["merge", "club.csv", "town.json.gz", *COLUMNS, "--links", "links.tsv", "-o", "merged.csv", "--json", "-"]
     main(call)
     report = json.loads(capsys.readouterr().out)
@@ -151,7 +145,7 @@ def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (["-o", "links.xls"], "links.xls: its name does not show its format; end it with one of .sssom.tsv"),
         (["-o", "links.tsv", "--relations", "r.json"], "r.json: its name does not show its format"),
-        (["-o", "links.tsv", "--json", "links.tsv.config.toml"], "is read or written by this very run already"),
+        (["-o", "links.tsv", "--json", "links.tsv.run.json"], "is read or written by this very run already"),
         (["-o", "-", "--json", "-"], "standard output is asked for twice"),
         (["-o", "links.tsv", "--on-error", "skip", "--rejected", "links.tsv"], "is read or written by this very run"),
         (["-o", "links.tsv", "--prefix", "wd"], "--prefix 'wd': write NAME=IRI"),
@@ -194,7 +188,7 @@ def test_no_relations_in_common_are_a_file_with_a_header(tmp_path: Path, monkeyp
 def test_links_are_read_as_they_were_written(
     here: Path, capsys: pytest.CaptureFixture[str], written: list[str]
 ) -> None:
-    """`OUT.config.toml` says how; whoever reads the links need not."""
+    """The record says how; whoever reads the links need not."""
     links = written[1]
     align_sample("-q", *written)
     align_sample("-q", "-o", "plain.tsv")
@@ -213,9 +207,19 @@ def test_links_are_read_as_they_were_written(
 def test_links_of_a_version_with_other_options_are_read(here: Path) -> None:
     """Only how the links were written counts; a run file that cannot say it is told."""
     align_sample("-q", "-o", "links.txt", "--output-format", "sssom")
-    run_file = here / "links.txt.config.toml"
-    run_file.write_text("of_tomorrow = 1\n" + run_file.read_text())
+    file = here / "links.txt.run.json"
+    record = json.loads(file.read_text())
+    record["options"]["of_tomorrow"] = 1
+    file.write_text(json.dumps(record))
     assert links_file(here / "links.txt").links[0]
-    run_file.write_text('source_prefix = "wd"\n')
+    record["options"]["source_prefix"] = "wd"
+    file.write_text(json.dumps(record))
+    with pytest.raises(ConfigError, match=r"links\.txt\.run\.json: prefix wd: its IRI is missing"):
+        _ = links_file(here / "links.txt").links
+    file.unlink()
+    old = here / "links.txt.config.toml"  # of 0.1.0
+    old.write_text('of_tomorrow = 1\noutput_format = "sssom"\n')
+    assert links_file(here / "links.txt").links[0]
+    old.write_text('source_prefix = "wd"\n')
     with pytest.raises(ConfigError, match=r"links\.txt\.config\.toml: prefix wd: its IRI is missing"):
         _ = links_file(here / "links.txt").links

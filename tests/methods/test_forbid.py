@@ -132,7 +132,7 @@ def test_decisions_and_files_on_the_command_line(small_world: Path, tmp_path: Pa
         assert explain(read_explanation_basis(out), links[3][1], target=True).match == links[3][0]
     assert (tmp_path / "db.tsv").read_bytes() == (tmp_path / "tsv.tsv").read_bytes()
     again = str(tmp_path / "again.tsv")
-    main(["align", str(small_world), "-o", again, "-q", "--config", str(tmp_path / "db.tsv.config.toml")])
+    main(["align", str(small_world), "-o", again, "-q", "--config", str(tmp_path / "db.tsv.run.json")])
     assert Path(again).read_bytes() == (tmp_path / "db.tsv").read_bytes()
 
 

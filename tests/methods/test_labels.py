@@ -105,7 +105,7 @@ def test_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert dict(read_links(here / "links.tsv")[0]) == PARTNERS
     main(["explain", "links.tsv", "a"])
     assert "  labels compared (+" in capsys.readouterr().out
-    main(["align", "left.csv", "right.nt", "-o", "again.tsv", "-q", "--config", "links.tsv.config.toml"])
+    main(["align", "left.csv", "right.nt", "-o", "again.tsv", "-q", "--config", "links.tsv.run.json"])
     assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
     (here / "left.tsv").write_text("a\tsomebody else\n")
     assert "left.tsv: has changed since" in refused(["explain", "links.tsv", "a"], capsys, here)

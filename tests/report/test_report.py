@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from conftest import refused
-from dualmatch import TemporalGraph, align, read_folder
+from dualmatch import Alignment, TemporalGraph, align, read_folder
 from dualmatch.cli.main import main
 from dualmatch.config import Config
 from dualmatch.decode.verdicts import Reason
 from dualmatch.graph.profile import profile_of
 from dualmatch.report.findings import Findings, gather
 from dualmatch.report.page import report_page
-from dualmatch.runs.outputs import Cost, RunRecord, read_record, record_of, write_record
+from dualmatch.runs.options_file import options_of, record_of
+from dualmatch.runs.record import Cost, Outcome, RunRecord, read_record, write_record
 from html_check import Page
 
 HOSTILE = (
@@ -174,13 +175,17 @@ def _with(findings: Findings, **changes: object) -> Findings:
     return replace(findings, **changes)  # type: ignore[arg-type]
 
 
+def recorded(alignment: Alignment, cost: Cost) -> RunRecord:
+    return RunRecord(options_of(alignment.config)).finished({}, Outcome.of(alignment, cost))
+
+
 def test_hostile_names_do_nothing(tmp_path: Path) -> None:
     names = [*HOSTILE, *(f"plain {n}" for n in range(6))]
     facts = [(names[n], f"<b>{n % 3}", names[(n * 5 + 1) % 12], f"19{10 + n}") for n in range(12)]
     graph = TemporalGraph.from_facts(facts, "<script>alert(4)</script>")
     alignment = align(graph, graph)
     confidence = alignment.confidence
-    record = RunRecord.of(alignment, Cost(("dualmatch", "align", HOSTILE[0]), {"total": 1.0}, 10.0))
+    record = recorded(alignment, Cost(("dualmatch", "align", HOSTILE[0]), {"total": 1.0}, 10.0))
     write_record(record, record_of(tmp_path / "links.tsv"))
     from dualmatch.explain.basis import basis_of
 
@@ -219,12 +224,12 @@ def test_alpha_against_d_and_methods_without_evidence(small_world: Path, tmp_pat
     record = read_record(links)
     assert record is not None
     data = json.loads(record_of(links).read_text())
-    data["distances"] = {"0.0": 30.5, "0.25": 20.0, "2.0": 25.0}
+    data["outcome"]["distances"] = {"0.0": 30.5, "0.25": 20.0, "2.0": 25.0}
     record_of(links).write_text(json.dumps(data))
     page = page_of(links)
     assert "D of every α tried" in page.text
     assert "were chosen: 0.25." in page.text
-    data["distances"] = {"0.0, 0.1": 3.0, "0.1, 0.1": 2.0}
+    data["outcome"]["distances"] = {"0.0, 0.1": 3.0, "0.1, 0.1": 2.0}
     record_of(links).write_text(json.dumps(data))
     assert "D of the weights tried" in page_of(links).text
 
@@ -243,22 +248,24 @@ def test_d_of_a_run_that_weighs_channels(
         shutil.copy(run / "links.tsv", links)
         data = read_folder(small_world)
         alignment = align(data.source, data.target, data.read_pairs(seeds), method=method, dimension=16)
-        write_record(RunRecord.of(alignment, Cost((), {"total": 1.0}, 10.0)), record_of(links))
+        write_record(recorded(alignment, Cost((), {"total": 1.0}, 10.0)), record_of(links))
     else:
         (tmp_path / "small.toml").write_text("dimension = 16\n")
         config = ["--config", str(tmp_path / "small.toml"), "--seeds", str(seeds)]
         main(["align", str(small_world), "-o", str(links), "--method", method, "-q", *config])
     record = read_record(links)
     assert record is not None
-    assert record.distances is not None
-    assert record.weights is not None
+    outcome = record.outcome
+    assert outcome is not None
+    assert outcome.distances is not None
+    assert outcome.weights is not None
     page = page_of(links)
     assert title in page.text
-    best = min(record.distances, key=record.distances.__getitem__)
+    best = min(outcome.distances, key=outcome.distances.__getitem__)
     assert f"were chosen: {best}." in page.text
-    taken = [record.weights[name] for name in ("temporal", "relational") if name in record.weights]
+    taken = [outcome.weights[name] for name in ("temporal", "relational") if name in outcome.weights]
     assert float(best.split(", ")[0]) == taken[0]
-    assert page.text.count("D at ") == (len(record.distances) if method == "dualmatch" else 0)
+    assert page.text.count("D at ") == (len(outcome.distances) if method == "dualmatch" else 0)
 
 
 def test_impossible_gold_pairs_are_reported(run: Path, tmp_path: Path) -> None:
@@ -284,12 +291,13 @@ def test_links_without_their_companions_still_make_a_page(run: Path, tmp_path: P
 
 def test_the_record_comes_back_as_it_was(tmp_path: Path) -> None:
     graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")])
-    record = RunRecord.of(align(graph, graph), Cost(("dualmatch", "align"), {"total": 1.5}, 20.0))
+    record = recorded(align(graph, graph), Cost(("dualmatch", "align"), {"total": 1.5}, 20.0))
     write_record(record, record_of(tmp_path / "links.tsv"))
     assert read_record(tmp_path / "links.tsv") == record
-    assert record.rounds is not None
-    assert record.graphs[0] == profile_of(graph)
-    assert record.config["method"] == Config().method
+    assert record.outcome is not None
+    assert record.outcome.rounds is not None
+    assert record.outcome.graphs[0] == profile_of(graph)
+    assert record.method == Config().method
     assert read_record(tmp_path / "other.tsv") is None
 
 

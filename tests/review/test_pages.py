@@ -194,7 +194,7 @@ def test_the_run_file_of_a_new_run_does_it_again(doubtful: Path, tmp_path: Path)
     new = tmp_path / "links.reviewed.tsv"
     assert len((tmp_path / "links.reviewed.tsv.seeds.tsv").read_text().splitlines()) == 11
     assert len((tmp_path / "links.reviewed.tsv.forbidden.tsv").read_text().splitlines()) == 3
-    main([*call, str(tmp_path / "same.tsv"), "--config", f"{new}.config.toml"])
+    main([*call, str(tmp_path / "same.tsv"), "--config", f"{new}.run.json"])
     assert (tmp_path / "same.tsv").read_bytes() == new.read_bytes()
 
 

@@ -16,6 +16,7 @@ from dualmatch.links.write import relation_table
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.companion import companion_of
 from dualmatch.runs.input_spec import FOLDER_FILES, InputSpec
+from dualmatch.runs.options_file import record_of
 from dualmatch.runs.outputs import Outputs
 from dualmatch.simulate import World, simulate
 
@@ -42,7 +43,7 @@ def write(folder: Path, path: Path, **options: object) -> None:
 def copied(made: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
     """The same in a place of its own, free to be spoilt; the companion still names the first folder."""
     links, folder = made
-    for path in (links, companion_of(links)):
+    for path in (links, companion_of(links), record_of(links)):
         shutil.copy(path, tmp_path)
     return tmp_path / links.name, shutil.copytree(folder, tmp_path / "world")
 
@@ -59,11 +60,13 @@ def test_it_says_what_it_is_and_holds_no_pickle(made: tuple[Path, Path]) -> None
     with np.load(companion_of(links), allow_pickle=False) as stored:
         about = json.loads(stored["about"].tobytes())
         assert all(stored[name].dtype != object for name in stored.files)
-    assert (about["method"], about["config"]["method"]) == ("evidence", "evidence")
-    hashes = {Path(path).name: sha256 for path, sha256 in about["inputs"].items()}
+    assert set(about) == {"format", "state", "trial"}
+    record = json.loads(record_of(links).read_text())
+    assert record["options"]["method"] == "evidence"
+    hashes = {Path(path).name: sha256 for path, sha256 in record["hashes"].items()}
     assert set(hashes) == set(FOLDER_FILES)
     assert hashes["triples_1"] == hashlib.sha256((folder / "triples_1").read_bytes()).hexdigest()
-    assert about["recipe"]["paths"] == [str(folder.resolve())]
+    assert record["inputs"]["paths"] == [str(folder.resolve())]
 
 
 def test_the_folder_may_have_moved(copied: tuple[Path, Path]) -> None:
@@ -109,6 +112,7 @@ def changed(path: Path, old: str, new: str) -> None:
         ),
         ("world/ent_ids_1", lambda path: path.write_text("x"), "has changed since links.tsv.why.npz was written;"),
         ("links.tsv.why.npz", Path.unlink, "no such file; it is written beside the links: keep both together"),
+        ("links.tsv.run.json", Path.unlink, "no such file; it is written beside the links: keep both together"),
         ("links.tsv", lambda path: changed(path, "0.9", "0.8"), "has changed since it was written, so links.tsv.why"),
         ("links.tsv", Path.unlink, "no such file; check the path"),
         ("links.tsv", lambda path: changed(path, "\tevidence\t", "\ttemporal\t"), "method temporal keeps no evidence"),
@@ -144,6 +148,15 @@ def test_what_is_no_companion_is_told(copied: tuple[Path, Path], arrays: dict[st
     links, folder = copied
     np.savez(companion_of(links), **arrays)
     with pytest.raises(InputError, match=r"why\.npz: cannot be read as the companion of an alignment \(.*align again"):
+        read_explanation_basis(links, folder)
+
+
+def test_the_companion_of_another_run_is_refused(copied: tuple[Path, Path]) -> None:
+    links, folder = copied
+    with np.load(companion_of(links)) as stored:
+        arrays = dict(stored)
+    np.savez_compressed(companion_of(links), **{**arrays, "confidence": arrays["confidence"] / 2})
+    with pytest.raises(InputError, match=r"why\.npz: .*\(it is not the file that links\.tsv\.run\.json is about\)"):
         read_explanation_basis(links, folder)
 
 

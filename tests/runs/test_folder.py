@@ -27,24 +27,24 @@ from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import NullStore
-from dualmatch.runs import manifest
+from dualmatch.runs import record as records
 from dualmatch.runs.folder import RunFolder, finished_run
 from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.input_spec import InputSpec, ReadOptions
-from dualmatch.runs.manifest import Terms
 from dualmatch.runs.outputs import Outputs
+from dualmatch.runs.record import RunRecord
 from dualmatch.simulate import World, simulate
 
 FOUND = FoundPairs(np.array([[0, 1], [2, 3]], np.int32), np.array([0.1, 0.9]))
 
 
-def terms(folder: Path, **options: object) -> Terms:
+def terms(folder: Path, **options: object) -> RunRecord:
     spec = InputSpec((Path("world"),), (ReadOptions(), ReadOptions()))
-    return Terms.of(Config.checked(**options), spec, Outputs(folder / "links.tsv"), folder)
+    return Outputs(folder / "links.tsv").record(Config.checked(**options), spec, folder)
 
 
 def begun(folder: RunFolder) -> RunFolder:
-    folder.begin(terms(folder.path), {}, [folder.path / "links.tsv"])
+    folder.begin(terms(folder.path), [folder.path / "links.tsv"])
     return folder
 
 
@@ -131,13 +131,13 @@ def test_training_is_kept_epoch_by_epoch(tmp_path: Path) -> None:
         assert [path.name for path in (tmp_path / "run" / "stages").iterdir()] == ["training-2.npz"]
 
 
-def test_a_stage_that_the_manifest_does_not_name_does_not_count(tmp_path: Path) -> None:
+def test_a_stage_that_the_record_does_not_name_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder.opened(path) as folder:
         begun(folder).keep_pseudo_seeds(FOUND)
     for left in (path / "stages" / "round-3.npz", path / "stages" / ".outcome.npz.17.part"):
         left.write_text("half")
-    parts = [path / f".{name}.0123456789abcdef.part" for name in ("manifest.json", "links.tsv")]
+    parts = [path / f".{name}.0123456789abcdef.part" for name in ("run.json", "links.tsv")]
     for part in parts:
         part.write_text("half")
     (path / "mine.txt").write_text("of the user")
@@ -146,12 +146,12 @@ def test_a_stage_that_the_manifest_does_not_name_does_not_count(tmp_path: Path) 
         assert folder.kept_round() is None
         assert_same(folder.pseudo_seeds(), FOUND)
     assert [each.name for each in (path / "stages").iterdir()] == ["pseudo-seeds.npz"]
-    assert sorted(each.name for each in path.iterdir()) == ["lock", "manifest.json", "mine.txt", "stages"]
+    assert sorted(each.name for each in path.iterdir()) == ["lock", "mine.txt", "run.json", "stages"]
 
 
 def edited(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the manifest of a run as somebody else might."""
-    file = path / "manifest.json"
+    """Change the record of a run as somebody else might."""
+    file = path / "run.json"
     data = json.loads(file.read_text())
     change(data)
     file.write_text(json.dumps(data))
@@ -219,7 +219,7 @@ def test_a_finished_run_gives_all_it_came_to(tmp_path: Path) -> None:
     with RunFolder.opened(path, resume=True) as folder:
         begun(folder).finish()
     with finished_run(path) as run:
-        assert run.config == folder.manifest.config
+        assert run.config == folder.record.config
         assert run.links.read_text() == "links"
         assert_same(run.rounds, store.last_round)
         assert_same(run.confidence, store.last_confidence)
@@ -280,7 +280,7 @@ def test_a_run_on_a_read_only_disk_is_read(tmp_path: Path, monkeypatch: pytest.M
 def test_threads_count_only_where_they_change_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for method, differs in (("evidence", False), ("fused", True)):
         before = terms(tmp_path, method=method, memory_limit=10**9)
-        monkeypatch.setattr(manifest, "_threads", lambda: "64 cores")
+        monkeypatch.setattr(records, "_threads", lambda: "64 cores")
         now = terms(tmp_path, method=method, memory_limit=2 * 10**9)
         monkeypatch.undo()
         named = {each.split(":")[0] for each in before.differences(now)}
@@ -295,7 +295,7 @@ def test_a_disk_that_fills_up_leaves_the_run_where_it_was(
     with RunFolder.opened(path) as folder:
         begun(folder).keep_pseudo_seeds(FOUND)
         before = {each: each.read_bytes() for each in path.rglob("*") if each.is_file()}
-        for failing in range(2):  # the stage's own file, then the manifest
+        for failing in range(2):  # the stage's own file, then the record
             calls = []
 
             def full(handle: int, failing: int = failing, calls: list[int] = calls) -> None:
@@ -309,8 +309,8 @@ def test_a_disk_that_fills_up_leaves_the_run_where_it_was(
                     folder.keep_pseudo_seeds(FoundPairs(FOUND.pairs[:1], FOUND.confidence[:1]))
         left = {each: each.read_bytes() for each in path.rglob("*") if each.is_file()}
     assert left.keys() == before.keys()
-    assert left[path / "manifest.json"] == before[path / "manifest.json"]
-    assert json.loads(left[path / "manifest.json"])["state"] == "running"
+    assert left[path / "run.json"] == before[path / "run.json"]
+    assert json.loads(left[path / "run.json"])["state"] == "running"
 
 
 def test_a_folder_that_cannot_be_made_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

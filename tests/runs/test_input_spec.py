@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from dualmatch import InputError
+from dualmatch import Config, InputError
 from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.runs.input_spec import InputSpec
+from dualmatch.runs.options_file import CallOptions
+from dualmatch.runs.record import RunRecord
 from io_facts import facts_of
 
 MakeFolder = Callable[..., Path]
@@ -96,7 +99,9 @@ def test_an_input_spec_comes_back_from_plain_data(tmp_path: Path, monkeypatch: p
     predicates = TimePredicates(begin=("http://e/on",))
     options = ReadOptions(format="csv", columns={"head": "1"}, namespaces=("http://e/",), labels=Path("names.tsv"))
     spec = InputSpec((Path("a"), Path("b")), (options, ReadOptions(time_predicates=predicates)), (Path("c"),))
-    again = InputSpec.from_dict(json.loads(json.dumps(spec.as_dict())))
+    record = json.loads(json.dumps(asdict(RunRecord.of(Config(), spec, CallOptions(), {}, Path("out")))))
+    assert record["options"]["source"]["labels"] == "../names.tsv"
+    again = RunRecord(record["options"], record["folder"], record["inputs"]).spec
     assert again == spec.moved(lambda path: tmp_path / path)
     assert spec.files == (Path("a"), Path("c"), Path("b"), Path("names.tsv"))
     with pytest.raises(ValueError, match="colour"):

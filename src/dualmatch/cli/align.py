@@ -105,7 +105,7 @@ _PANELS: Final = {
 )
 @path_option(
     "--config",
-    "Take options from this TOML file, such as the OUTPUT.config.toml of another run; those given here win.",
+    "Take options from the OUTPUT.run.json of another run, or from a TOML file; those given here win.",
     "config_path",
 )
 @names_options
@@ -145,9 +145,8 @@ def align_command(
     A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf) or Wikidata's JSON, plain or .gz or .zst; - is
     standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
 
-    Beside the links are written OUTPUT.config.toml, the options of the run, to be fed back with --config, and
-    OUTPUT.run.json, the record of the run, for dualmatch report. Method evidence also writes OUTPUT.why.npz, which
-    dualmatch explain and review read.
+    Beside the links OUTPUT.run.json is written, the record of the run: for dualmatch report, and to repeat the run with
+    --config. Method evidence also writes OUTPUT.why.npz, which dualmatch explain and review read.
 
     A long run is given a folder of its own with --run. Killed at any moment, it is resumed by the same call with
     --resume.

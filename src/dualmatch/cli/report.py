@@ -33,7 +33,7 @@ def report_command(
     """Show an ALIGNMENT on one page that needs nothing but a browser.
 
     ALIGNMENT is a file of links or the folder of a run. The page is made from what dualmatch align wrote beside the
-    links: OUT.run.json, OUT.config.toml and, for examples with reasons, OUT.why.npz and the input files.
+    links: OUT.run.json and, for examples with reasons, OUT.why.npz and the input files.
 
     \b
     Examples:
@@ -44,11 +44,10 @@ def report_command(
     from dualmatch.report.page import report_page
     from dualmatch.runs.companion import companion_of
     from dualmatch.runs.folder import links_of
-    from dualmatch.runs.options_file import options_file_of
-    from dualmatch.runs.outputs import record_of
+    from dualmatch.runs.options_file import old_options_of, record_of
 
     alignment = links_of(alignment)
-    beside = (alignment, companion_of(alignment), options_file_of(alignment), record_of(alignment))
+    beside = (alignment, companion_of(alignment), old_options_of(alignment), record_of(alignment))
     check_outputs([output], (*beside, gold), force)
     write_text(output, report_page(gather(alignment, gold, data, folder)))
     if not quiet:

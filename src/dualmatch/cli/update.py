@@ -64,7 +64,7 @@ def update_command(
     from dualmatch.runs.workflow import UpdateRun
 
     with UpdateRun.folders(finished, new, force) as (before, folder):
-        asked = asked.over(before.folder.manifest.spec.options).with_rejected_beside(before.outputs_in(new).links)
+        asked = asked.over(before.folder.record.spec.options).with_rejected_beside(before.outputs_in(new).links)
         run = UpdateRun(before, folder, facts, asked.options, asked.rejected, force)
         run.check_files()
         json_output = console.JsonOutput.checked(json_path, force, run.files)

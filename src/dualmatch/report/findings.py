@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +17,8 @@ from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.links.read import LinksFile, read_gold
 from dualmatch.runs.companion import companion_of, read_explanation_basis
-from dualmatch.runs.options_file import links_file, options_file_of
-from dualmatch.runs.outputs import RunRecord, read_record
+from dualmatch.runs.options_file import links_file, old_options_of
+from dualmatch.runs.record import Outcome, RunRecord, read_record
 
 Link = tuple[str, str]
 
@@ -35,7 +36,7 @@ class Findings:
     no_matches:
         Those of them with the verdict "no match"; the others are undecided.
     record, basis, config, gold:
-        How the run went, what the links rest on, the text of the run file, and true pairs by name; None where there
+        How the run went, what the links rest on, its options as text, and true pairs by name; None where there
         is no such file.
     """
 
@@ -50,6 +51,11 @@ class Findings:
     basis: ExplanationBasis | None
     config: str | None
     gold: Collection[Link] | None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the run went."""
+        return None if self.record is None else self.record.outcome
 
     @property
     def found(self) -> NDArray[np.float64]:
@@ -75,8 +81,8 @@ class Findings:
     @property
     def graphs(self) -> tuple[GraphProfile, GraphProfile] | None:
         """Both graphs at a glance, from the record or counted again."""
-        if self.record is not None:
-            return self.record.graphs
+        if self.outcome is not None:
+            return self.outcome.graphs
         return None if self.basis is None else (profile_of(self.basis.source), profile_of(self.basis.target))
 
     @cached_property
@@ -104,9 +110,8 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
         Where a file is missing or cannot be read.
     """
     file = links_file(path)
-    (links, confidence), seeds = file.links, file.seeds
+    (links, confidence), seeds, record = file.links, file.seeds, read_record(path)
     basis = read_explanation_basis(path, folder) if companion_of(path).exists() else None
-    run_file = options_file_of(path)
     return Findings(
         path.name,
         file.method,
@@ -114,11 +119,20 @@ def gather(path: Path, gold: Path | None = None, data: Path | None = None, folde
         confidence,
         np.array([source in seeds for source, _ in links], dtype=bool),
         *_unlinked(file, basis),
-        read_record(path),
+        record,
         basis,
-        run_file.read_text(encoding="utf-8", errors="replace") if run_file.is_file() else None,
+        _options_in_words(path, record),
         None if gold is None else read_gold(gold, links, data),
     )
+
+
+def _options_in_words(path: Path, record: RunRecord | None) -> str | None:
+    """The options of a run, one a line; 0.1.0 wrote a file of them."""
+    if old_options_of(path).is_file() and (record is None or not record.inputs):
+        return old_options_of(path).read_text(encoding="utf-8", errors="replace")
+    if record is None:
+        return None
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in record.options.items())
 
 
 def _unlinked(file: LinksFile, basis: ExplanationBasis | None) -> tuple[list[str], list[str]]:

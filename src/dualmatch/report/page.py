@@ -13,18 +13,18 @@ from dualmatch.version import __version__
 def report_page(findings: Findings) -> str:
     """The whole page; it loads nothing from anywhere, and holds no script."""
     made = templates("dualmatch.report", findings=findings, figures=figures, gold=against_gold)
-    record = findings.record
+    record, outcome = findings.record, findings.outcome
     page = made.get_template("report.html").render(
         tiles=_tiles(findings),
         version=__version__ if record is None else record.version,
-        command=None if record is None else shlex.join(record.cost.command),
+        command=None if outcome is None else shlex.join(outcome.cost.command),
     )
     return f"{page}\n"
 
 
 def _tiles(findings: Findings) -> list[tuple[str, str]]:
     """The headline figures."""
-    found, quality, record = findings.found, findings.quality, findings.record
+    found, quality, outcome = findings.found, findings.quality, findings.outcome
     shown = [
         ("linked", f"{len(findings.links):,}"),
         ("undecided", f"{len(findings.undecided):,}"),
@@ -34,6 +34,6 @@ def _tiles(findings: Findings) -> list[tuple[str, str]]:
         shown.append(("expected wrong", percent(float((1 - found).mean()))))
     if quality is not None:
         shown += [("right", percent(quality.abstention.precision)), ("found", percent(quality.abstention.recall))]
-    if record is not None and "total" in record.cost.seconds:
-        shown.append(("seconds", f"{record.cost.seconds['total']:.1f}"))
+    if outcome is not None and "total" in outcome.cost.seconds:
+        shown.append(("seconds", f"{outcome.cost.seconds['total']:.1f}"))
     return shown

@@ -21,8 +21,9 @@ from dualmatch.methods.update import Kind, kind_of
 from dualmatch.review.export import pairs_tsv
 from dualmatch.review.session import Session
 from dualmatch.runs.companion import ExplainedRun, companion_of
-from dualmatch.runs.options_file import call_options_of, options_file_of
-from dualmatch.runs.outputs import Cost, Outputs, record_of
+from dualmatch.runs.options_file import call_options_of, old_options_of, record_of
+from dualmatch.runs.outputs import Outputs
+from dualmatch.runs.record import Cost
 
 logger = logging.getLogger(__name__)
 State = Literal["idle", "running", "done", "failed"]
@@ -182,7 +183,7 @@ def free_name(links: Path) -> Path:
     stem = links.name.removesuffix(end)
     for number in count(1):
         path = links.with_name(f"{stem}.reviewed{'' if number == 1 else f'-{number}'}{end}")
-        beside = companion_of(path), options_file_of(path), record_of(path), *given_of(path)
+        beside = companion_of(path), old_options_of(path), record_of(path), *given_of(path)
         if not any(each.exists() for each in (path, *beside)):
             break
     return path

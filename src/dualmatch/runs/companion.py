@@ -28,12 +28,13 @@ from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.runs.graph_pair import KEPT_GRAPHS, GraphPair, keeps_graphs
 from dualmatch.runs.input_spec import InputSpec
-from dualmatch.runs.options_file import config_of, links_file, options_of
+from dualmatch.runs.options_file import config_of, links_file, record_of
+from dualmatch.runs.record import RunRecord, read_record
 from dualmatch.runs.stages import about_state, state_as_arrays, state_of, state_of_chances
 
 _KIND: Final = ("the companion of an alignment", "align again")
-_FORMAT: Final = 3
-_FORMAT_0_1_0: Final = 2  # candidates and their chances, but no state of the rounds
+_FORMAT: Final = 4
+_FORMATS_BEFORE: Final = (2, 3)  # with options, inputs and hashes in the companion itself; 0.1.0 wrote 2
 
 
 def companion_of(path: Path) -> Path:
@@ -45,25 +46,10 @@ def companion_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.why.npz")
 
 
-def write_companion(
-    alignment: Alignment, path: Path, spec: InputSpec, inputs: Mapping[str, str | None], together: Transaction
-) -> None:
-    """Write what explains an alignment beside its file, which is written already.
-
-    `inputs` are the hashes of the spec's files, taken when they were read.
-    """
+def write_companion(alignment: Alignment, path: Path, together: Transaction) -> None:
+    """Write what explains an alignment beside its file."""
     basis = basis_of(alignment)
-    about = {
-        "format": _FORMAT,
-        "version": alignment.version,
-        "method": alignment.method,
-        "config": options_of(alignment.config),
-        "recipe": spec.as_dict(),
-        "inputs": dict(inputs),
-        "alignment": sha256_of(together.newest(path)),
-        "state": about_state(basis.state),
-        "trial": basis.trial.as_dict(),
-    }
+    about = {"format": _FORMAT, "state": about_state(basis.state), "trial": basis.trial.as_dict()}
     arrays: Arrays = {
         "pairs": basis.pairs,
         "confidence": basis.confidence,
@@ -156,35 +142,50 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
             f"{companion}: no such file; it is written beside the links: keep both together, or align again (from "
             "files: a graph from standard input cannot be read again, so such a run writes none)"
         )
+    record = read_record(path)
     with read_as(companion, *_KIND):
         stored = load_arrays(companion)
-        about = stored.about
-        if about["format"] not in (_FORMAT_0_1_0, _FORMAT):
-            raise ValueError(f"format {about['format']}, not {_FORMAT}")
-        for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
-            if not isinstance(about[name], kind):
-                raise ValueError(f"{name} is no {kind.__name__}")
-        spec = InputSpec.from_dict(about["recipe"])
-    if sha256_of(path) != about["alignment"]:
+        options, spec, hashes, written = _about_run(stored.about, path, record)
+    if sha256_of(path) != written:
         _refuse_without_evidence(path)
         raise InputError(f"{path}: has changed since it was written, so {companion.name} is not about it; align again")
-    place = _place_of(spec, _moved_run(spec, about["inputs"], path) if folder is None else Path(folder))
-    inputs = {place(Path(each)): sha256 for each, sha256 in about["inputs"].items()}
+    place = _place_of(spec, _moved_run(spec, hashes, path) if folder is None else Path(folder))
+    inputs = {place(Path(each)): sha256 for each, sha256 in hashes.items()}
     _check_inputs(inputs, companion)
     spec = spec.moved(place)
     pair = spec.read()
     with read_as(companion, *_KIND):
-        basis = _basis(stored, pair)
-    return ExplainedRun(basis, about["config"], spec, {str(each.resolve()): sha256 for each, sha256 in inputs.items()})
+        basis = _basis(stored, pair, bool(options.get("many_to_one", False)))
+    return ExplainedRun(basis, options, spec, {str(each.resolve()): sha256 for each, sha256 in inputs.items()})
 
 
-def _basis(stored: Stored, pair: GraphPair) -> ExplanationBasis:
+def _about_run(
+    about: Mapping[str, Any], links: Path, record: RunRecord | None
+) -> tuple[dict[str, Any], InputSpec, dict[str, str | None], str]:
+    """The options of `Config`, which graphs were read, the hashes of their files and that of the links."""
+    if about["format"] in _FORMATS_BEFORE:
+        for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
+            if not isinstance(about[name], kind):
+                raise ValueError(f"{name} is no {kind.__name__}")
+        return about["config"], InputSpec.from_dict(about["recipe"]), about["inputs"], about["alignment"]
+    if about["format"] != _FORMAT:
+        raise ValueError(f"format {about['format']}, not {_FORMAT}")
+    if record is None:
+        raise InputError(
+            f"{record_of(links)}: no such file; it is written beside the links: keep both together, or align again"
+        )
+    if not record.results[companion_of(links).name].fits(companion_of(links)):
+        raise ValueError(f"it is not the file that {record_of(links).name} is about")
+    return dict(record.run_options.options), record.spec, record.hashes, record.results[links.name].sha256
+
+
+def _basis(stored: Stored, pair: GraphPair, many_to_one: bool) -> ExplanationBasis:
     about, arrays, folder = stored.about, stored.arrays, pair.folder
     candidates = sp.csr_array(
         tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")),
         shape=(pair.source.n_entities, pair.target.n_entities),
     )
-    if about["format"] == _FORMAT_0_1_0:
+    if "state" not in about:  # 0.1.0 kept candidates and their chances
         state = state_of_chances(candidates, (2 * pair.source.n_relations, 2 * pair.target.n_relations))
         trial = Confidence.as_they_are()
     else:
@@ -202,7 +203,7 @@ def _basis(stored: Stored, pair: GraphPair) -> ExplanationBasis:
         None if folder is None else folder.source_ids,
         None if folder is None else folder.target_ids,
         pair.literals,
-        about["config"].get("many_to_one", False),
+        many_to_one,
         Forbidden(arrays.get("forbidden", np.zeros((0, 2), np.int32))),
     )
 

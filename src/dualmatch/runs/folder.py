@@ -1,7 +1,7 @@
 """The folder of a run: ``dualmatch align … --run FOLDER``. It can be resumed and, once finished, read and updated.
 
 FOLDER/lock            which process works in it; the kernel releases it when that process ends
-FOLDER/manifest.json   what the run was begun with, and its finished stages with their hashes; written last
+FOLDER/run.json        the record: what the run was begun with, its finished stages with their hashes; written last
 FOLDER/stages/…        a file for each finished stage (`dualmatch.runs.graph_pair`, `dualmatch.runs.stages` …)
 FOLDER/links.tsv …     the results, unless they go elsewhere
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,20 +33,20 @@ from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import CheckpointFile
 from dualmatch.methods.update import Links, UpdateBasis
 from dualmatch.runs.graph_pair import GraphPair, read_graph_pair, write_graph_pair
-from dualmatch.runs.manifest import (
+from dualmatch.runs.outputs import CHANGES, Outputs
+from dualmatch.runs.record import (
     MANIFEST,
-    Manifest,
+    RECORD,
+    Outcome,
+    RunRecord,
     Stage,
-    Terms,
-    Verb,
     check_free,
     check_options,
     check_version,
     path_within,
-    read_manifest,
-    write_manifest,
+    read_folder_record,
+    write_record,
 )
-from dualmatch.runs.outputs import CHANGES, Outputs
 from dualmatch.runs.stages import read_confidence, read_rounds, write_confidence, write_rounds
 
 logger = logging.getLogger(__name__)
@@ -54,14 +54,15 @@ logger = logging.getLogger(__name__)
 STAGES: Final = "stages"
 LINKS: Final = "links.tsv"
 """The default name of the links."""
+_RECORDS: Final = (RECORD, MANIFEST)
 Content = TypeVar("Content")
 
 
 class RunFolder:
     """A run's folder, locked for writing or for reading: a `dualmatch.methods.run_store.RunStore` in files."""
 
-    def __init__(self, path: Path, manifest: Manifest | None) -> None:
-        self.path, self._manifest = path, manifest
+    def __init__(self, path: Path, record: RunRecord | None) -> None:
+        self.path, self._record = path, record
         self._results: tuple[Path, ...] = ()
 
     @classmethod
@@ -82,11 +83,11 @@ class RunFolder:
             raise OutputError(f"{path}: cannot be made ({error.strerror}); choose another folder") from error
         with locked(path):
             try:
-                manifest = None if force else read_manifest(path)
-                check_free(path, manifest, resume)
-                yield cls(path, manifest)
+                record = None if force else read_folder_record(path)
+                check_free(path, record, resume)
+                yield cls(path, record)
             finally:
-                if not os.path.exists(path / MANIFEST):  # nothing has begun: leave nothing behind
+                if not any(os.path.exists(path / name) for name in _RECORDS):  # nothing has begun: leave nothing behind
                     with suppress(OSError):
                         os.unlink(path / LOCK)
                         if is_new:
@@ -97,60 +98,62 @@ class RunFolder:
     def read(cls, path: Path) -> Iterator[Self]:
         """The folder of a run that is only read; any number of processes can do so at the same time.
 
-        An `InputError` where another process is writing into it, or where its manifest is none.
+        An `InputError` where another process is writing into it, or where its record is none.
         """
         with locked_for_reading(path):
-            yield cls(path, read_manifest(path))
+            yield cls(path, read_folder_record(path))
 
     @property
     def own_files(self) -> tuple[Path, ...]:
         """Files that no result may replace."""
-        return self.path / MANIFEST, self.path / LOCK
+        return self.path / RECORD, self.path / LOCK
 
     @property
-    def manifest(self) -> Manifest:
-        if self._manifest is None:
+    def record(self) -> RunRecord:
+        if self._record is None:
             raise ValueError("the run has not begun yet")
-        return self._manifest
+        return self._record
 
     @property
     def has_begun(self) -> bool:
         """Whether there is a run to resume."""
-        return self._manifest is not None
+        return self._record is not None
 
     @property
     def last_stage(self) -> str | None:
         """The last finished stage, in words; None where there is none yet."""
-        stages = [*self.manifest.stages.items()]
+        stages = [*self.record.stages.items()]
         return f"{stages[-1][0]} {stages[-1][1].number or ''}".strip() if stages else None
 
-    def begin(
-        self, terms: Terms, inputs: Mapping[str, str | None], results: Sequence[Path] = (), verb: Verb = "align"
-    ) -> None:
+    def begin(self, begun: RunRecord, results: Sequence[Path] = ()) -> None:
         """Begin the run, or resume it under the same terms on the same inputs; `results` will be written in the end.
 
         An `InputError` with every option and every input that is not what it was.
         """
-        for name in inputs:
+        for name in begun.hashes:
             if Path(name).is_relative_to((self.path / STAGES).resolve()):
                 raise InputError(f"{name}: is kept by the run that this one would replace; give --run another folder")
-        if self._manifest is None:
-            self._manifest = Manifest(terms, dict(inputs), verb)
-            write_manifest(self._manifest, self.path)
+        if self._record is None:
+            self._keep(begun)
+            (self.path / MANIFEST).unlink(missing_ok=True)  # of the run that this one replaces
         else:
-            self._check(terms, inputs)
+            self._check(begun)
         self._results = tuple(results)
         self._tidy()
 
-    def _check(self, terms: Terms, inputs: Mapping[str, str | None]) -> None:
-        manifest = self.manifest
-        check_version(self.path, manifest.version)
-        if manifest.verb == "update":
-            raise InputError(f"{self.path}: holds an update, which cannot be resumed; {manifest.way_on}")
-        changed = manifest.terms.differences(terms)
-        for name in dict.fromkeys((*manifest.inputs, *inputs)) if not changed else ():
-            if inputs.get(name) != manifest.inputs.get(name):
-                gone = "is gone" if inputs.get(name) is None else "has changed"
+    def _keep(self, record: RunRecord) -> None:
+        write_record(record, self.path / RECORD)
+        self._record = record
+
+    def _check(self, now: RunRecord) -> None:
+        record = self.record
+        check_version(self.path, record.version)
+        if record.verb == "update":
+            raise InputError(f"{self.path}: holds an update, which cannot be resumed; {record.way_on}")
+        changed = record.differences(now)
+        for name in dict.fromkeys((*record.hashes, *now.hashes)) if not changed else ():
+            if now.hashes.get(name) != record.hashes.get(name):
+                gone = "is gone" if now.hashes.get(name) is None else "has changed"
                 changed.append(f"{name}: {gone} since the run began; bring it back as it was")
         if changed:
             listed = "\n".join(f"  {each}" for each in changed)
@@ -162,18 +165,18 @@ class RunFolder:
     def _tidy(self) -> None:
         """Remove what a killed process left: temporary files, and stages that were not finished."""
         folder = self.path / STAGES
-        named = {stage.file for stage in self.manifest.stages.values()}
+        named = {stage.file for stage in self.record.stages.values()}
         for file in [*folder.iterdir()] if folder.is_dir() else []:
             if f"{STAGES}/{file.name}" not in named and file.suffix in (".npz", ".part") and not file.is_dir():
                 with suppress(OSError):
                     file.unlink()
-        for path in (self.path / MANIFEST, *self._results):
+        for path in (self.path / RECORD, *self._results):
             remove_leftovers(Path(os.path.realpath(path)))
 
     @contextmanager
     def keeping(self, name: str, number: int = 0) -> Iterator[Path]:
         """Give a path to write a stage to, which counts once all is on the disk; then remove the one it replaces."""
-        before = self.manifest.stages.get(name)
+        before = self.record.stages.get(name)
         file = self.path / STAGES / (f"{name}-{number}.npz" if number else f"{name}.npz")
         try:
             if not file.parent.is_dir():
@@ -183,9 +186,7 @@ class RunFolder:
             raise OutputError(f"{file.parent}: cannot be made ({error.strerror}); nothing was changed") from error
         yield file
         stage = Stage(f"{STAGES}/{file.name}", Fingerprint.of(file), number)
-        manifest = self.manifest.with_stage(name, stage)
-        write_manifest(manifest, self.path)
-        self._manifest = manifest
+        self._keep(self.record.with_stage(name, stage))
         logger.info("%s: kept %s", self.path, self.last_stage)
         if before is not None and before.file != stage.file:
             with suppress(OSError):
@@ -193,7 +194,7 @@ class RunFolder:
 
     def kept(self, name: str, read: Callable[[Path], Content]) -> Content | None:
         """A stage that was kept; None where it was not, or where its file has changed: then it is made again."""
-        stage = self.manifest.stages.get(name)
+        stage = self.record.stages.get(name)
         if stage is None:
             return None
         path = self.path / stage.file
@@ -203,17 +204,16 @@ class RunFolder:
             return None
         return read(path)
 
-    def finish(self) -> None:
-        """Record that all results are written."""
+    def finish(self, outcome: Outcome | None = None) -> None:
+        """Record that all results are written, and how the run went."""
         results = {path_within(self.path, path): Fingerprint.of(path) for path in self._results}
-        self._manifest = self.manifest.finished(results)
-        write_manifest(self._manifest, self.path)
+        self._keep(self.record.finished(results, outcome))
 
     def is_finished(self) -> bool:
         """Whether the run is finished and its results exist; an `InputError` where one was changed since."""
-        if self.manifest.state != "finished":
+        if self.record.state != "finished":
             return False
-        places = {self.path / name: content for name, content in self.manifest.results.items()}
+        places = {self.path / name: content for name, content in self.record.results.items()}
         changed = [
             f"{path}: has changed since the run was finished; remove it, and --resume writes it again"
             for path, content in places.items()
@@ -280,10 +280,10 @@ def _check_kind(path: Path, resume: bool) -> None:
     if os.path.islink(path / STAGES):  # files in it are removed
         raise InputError(f"{path / STAGES}: is a link to another folder; give a run a folder of its own")
     held = set(os.listdir(path)) if os.path.isdir(path) else set()
-    if resume and not held & {MANIFEST, LOCK}:
+    if resume and not held & {*_RECORDS, LOCK}:
         raise InputError(f"{path}: no run was begun in it, so there is none to resume; leave --resume out")
-    strange = sorted(name for name in held - {MANIFEST, LOCK, STAGES} if not name.startswith(f".{MANIFEST}."))
-    if strange and MANIFEST not in held:
+    strange = sorted(name for name in held - {*_RECORDS, LOCK, STAGES} if not name.startswith(f".{RECORD}."))
+    if strange and held.isdisjoint(_RECORDS):
         shown = ", ".join(strange[:3]) + (" …" if len(strange) > 3 else "")
         raise InputError(f"{path}: holds other files ({shown}); give a run a folder of its own")
 
@@ -295,11 +295,11 @@ def links_of(path: Path) -> Path:
     """
     if not os.path.isdir(path):
         return path
-    manifest = read_manifest(path)
-    if manifest is None:
+    record = read_folder_record(path)
+    if record is None:
         raise InputError(f"{path}: is a folder, and of no run; give a file of links, or the folder of align --run")
-    _check_finished(path, manifest)
-    return path / manifest.terms.outputs["links"]
+    _check_finished(path, record)
+    return path / record.outputs["links"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,18 +315,18 @@ class FinishedRun:
     @property
     def links(self) -> Path:
         """Where the links lie; an `InputError` where they are not what the run wrote."""
-        manifest = self.folder.manifest
-        name = manifest.terms.outputs["links"]
+        record = self.folder.record
+        name = record.outputs["links"]
         path = self.folder.path / name
-        if not manifest.results[name].fits(path):
+        if not record.results[name].fits(path):
             problem = "has changed since the run was finished" if path.exists() else "is gone"
-            raise InputError(f"{path}: {problem}; bring the links back as the run wrote them, or {manifest.way_on}")
+            raise InputError(f"{path}: {problem}; bring the links back as the run wrote them, or {record.way_on}")
         return path
 
     @property
     def named_links(self) -> Links:
         """The links by name; as for `links`."""
-        call = self.folder.manifest.call
+        call = self.folder.record.call
         pairs, confidence = read_links(self.links, call.naming, call.output_format)
         return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
 
@@ -343,9 +343,9 @@ class FinishedRun:
 
     def outputs_in(self, folder: Path) -> Outputs:
         """What an update writes: links of the same name and format, relations and reasons if any, and changes."""
-        manifest = self.folder.manifest
-        call = replace(manifest.call, seeds=None, forbid=None)  # the new run keeps them by their rows
-        names = {name: folder / Path(path).name for name, path in manifest.terms.outputs.items()}
+        record = self.folder.record
+        call = replace(record.call, seeds=None, forbid=None)  # the new run keeps them by their rows
+        names = {name: folder / Path(path).name for name, path in record.outputs.items()}
         return Outputs(names["links"], names.get("relations"), explained=True, call=call, changes=folder / CHANGES)
 
 
@@ -358,19 +358,19 @@ def finished_run(path: Path) -> Iterator[FinishedRun]:
     with RunFolder.read(path) as folder:
         if not folder.has_begun:
             raise InputError(f"{path}: no run was finished in it; align with --run first")
-        manifest = folder.manifest
-        _check_finished(path, manifest)
-        check_options(path, manifest)
+        record = folder.record
+        _check_finished(path, record)
+        check_options(path, record)
         graphs, rounds, confidence = folder.kept_graphs(), folder.kept_round(), folder.kept_confidence()
         for name, content in (("graphs", graphs), ("round", rounds), ("outcome", confidence)):
-            if content is None and name in manifest.stages:
-                file = path / manifest.stages[name].file
+            if content is None and name in record.stages:
+                file = path / record.stages[name].file
                 raise InputError(f"{file}: is not what the run wrote; align again with --run and --force")
         if graphs is None:
             raise InputError(f"{path}: the run kept no graphs; align again with --run and --force")
-        yield FinishedRun(folder, manifest.config, graphs, rounds, confidence)
+        yield FinishedRun(folder, record.config, graphs, rounds, confidence)
 
 
-def _check_finished(path: Path, manifest: Manifest) -> None:
-    if manifest.state != "finished":
-        raise InputError(f"{path}: its run is not finished; {manifest.way_on}")
+def _check_finished(path: Path, record: RunRecord) -> None:
+    if record.state != "finished":
+        raise InputError(f"{path}: its run is not finished; {record.way_on}")

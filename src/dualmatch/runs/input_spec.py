@@ -109,16 +109,17 @@ class InputSpec:
         paths, source, target = (tuple(map(to, part)) for part in (self.paths, self.source, self.target))
         return InputSpec(paths, (options[0], options[1]), source, target)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, with absolute paths."""
-        whole = self.moved(lambda path: path if path == STANDARD_INPUT else path.resolve())
-        parts = {"paths": whole.paths, "source": whole.source, "target": whole.target}
-        data: dict[str, Any] = {name: [str(path) for path in paths] for name, paths in parts.items()}
-        return data | {"options": [options.as_dict() for options in whole.options]}
+    def files_as_dict(self) -> dict[str, list[str]]:
+        """Which files are read, as plain data with absolute paths."""
+        parts = {"paths": self.paths, "source": self.source, "target": self.target}
+        return {
+            name: [str(path if path == STANDARD_INPUT else path.resolve()) for path in paths]
+            for name, paths in parts.items()
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """What `as_dict` gave; a ValueError where it is none."""
+        """What `files_as_dict` gave, with ``options`` of both sides; a ValueError where it is none."""
         return TypeAdapter(cls).validate_python(data)
 
 

@@ -1,16 +1,17 @@
-"""The options of a run: as plain data in its files, and as TOML beside its output, to be given back with ``--config``.
+"""The options of a run: as plain data in its record, and in a file that ``--config`` takes.
 
-In ``OUT.config.toml``, options of `Config` and `CallOptions` stand at the top; tables ``[source]`` and ``[target]`` say
+Such a file is the record of a run (``OUT.run.json``, `dualmatch.runs.record`) or TOML written by hand or by 0.1.0
+(``OUT.config.toml``). Options of `Config` and `CallOptions` stand at the top; tables ``[source]`` and ``[target]`` say
 how each side is read (`ReadOptions`). The call says which graphs to read and where to write. Paths are relative to the
 file's own folder, so that it can be used from anywhere, and be moved together with the files it names.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -18,13 +19,11 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dualmatch.config import Config, options_in_words
 from dualmatch.errors import ConfigError, InputError, in_brief
-from dualmatch.files.atomic import Transaction, write_text
 from dualmatch.files.compressed import STANDARD_INPUT
-from dualmatch.files.plain_data import read_toml
+from dualmatch.files.plain_data import read_json, read_toml
 from dualmatch.links.naming import Naming
 from dualmatch.links.read import LinksFile
 from dualmatch.readers.read_options import ReadOptions
-from dualmatch.version import __version__
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,13 @@ class CallOptions:
 
 _CALL: Final = TypeAdapter(CallOptions)
 _CALL_NAMES: Final = frozenset(each.name for each in fields(CallOptions))
+_SIDES: Final = ("source", "target")
 Options = TypeVar("Options", CallOptions, ReadOptions)
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a file of options says."""
+    """The options of a run, apart from which graphs it reads and where it writes."""
 
     options: Mapping[str, Any] = field(default_factory=dict)  # of `Config`, by name
     reading: tuple[ReadOptions, ReadOptions] = (ReadOptions(), ReadOptions())
@@ -99,6 +99,14 @@ class RunOptions:
         )
         return RunOptions(self.options, (source, target), self.call.moved(place))
 
+    def as_dict(self, folder: Path) -> dict[str, Any]:
+        """Plain data for a file in this folder: what is not the default, and every option of the method."""
+        placed = self.moved(partial(_relative_to, folder))
+        data = {name: value for name, value in self.options.items() if value is not None}
+        data |= placed.call.as_dict(exclude_defaults=True)
+        sides = zip(_SIDES, (side.as_dict() for side in placed.reading), strict=True)
+        return data | {name: side for name, side in sides if side}
+
 
 def options_of(config: Config) -> dict[str, Any]:
     """The options that the method reads, as plain data: what the files of a run keep."""
@@ -111,48 +119,61 @@ def config_of(options: Mapping[str, Any]) -> Config:
     return Config.checked(**_without(options, Config.foreign_options(options, options["method"])))
 
 
-def options_file_of(path: Path) -> Path:
-    """Where the options of an alignment file lie.
+def record_of(path: Path) -> Path:
+    """Where the record of an alignment file lies.
 
-    >>> str(options_file_of(Path("out/links.tsv")))
-    'out/links.tsv.config.toml'
+    >>> str(record_of(Path("out/links.tsv")))
+    'out/links.tsv.run.json'
     """
-    return path.parent / f"{path.name}.config.toml"
+    return path.with_name(f"{path.name}.run.json")
+
+
+def old_options_of(path: Path) -> Path:
+    """Where 0.1.0 wrote the options of an alignment file."""
+    return path.with_name(f"{path.name}.config.toml")
 
 
 def read_options_file(path: Path) -> RunOptions:
-    """Read a file of options; an `InputError` where it is no TOML, a `ConfigError` with all that is wrong in it."""
-    data = _read_toml(path)
-    of_sides = [data.pop(name, {}) for name in ("source", "target")]
-    of_call = {name: data.pop(name) for name in [*data] if name in _CALL_NAMES}
-    unknown = sorted(set(data) - set(Config.model_fields))
-    problems = [f"there is no option {name}; see dualmatch align --help" for name in unknown]
-    data = _without(data, unknown)
+    """Read a file of options; an `InputError` where it is none, a `ConfigError` with all that is wrong in it."""
+    problems: list[str] = []
+    run = _options_in(_read(path), problems)
+    unknown = sorted(set(run.options) - set(Config.model_fields))
+    problems[:0] = [f"there is no option {name}; see dualmatch align --help" for name in unknown]
     try:
-        Config.checked(**data)
+        Config.checked(**_without(run.options, unknown))
     except ConfigError as error:
-        problems += str(error).splitlines()
-    call = _checked(CallOptions, of_call, "", problems)
-    source, target = (
-        _checked(ReadOptions, each, f"[{name}] ", problems)
-        for name, each in zip(("source", "target"), of_sides, strict=True)
-    )
+        problems[len(unknown) : len(unknown)] = str(error).splitlines()
     _refuse(path, problems)
-    return RunOptions(data, (source, target), call).moved(lambda given: path.parent / given)
+    return run.moved(lambda given: path.parent / given)
+
+
+def options_from(data: Mapping[str, Any], folder: Path) -> RunOptions:
+    """The options in plain data whose paths are relative to a folder; those of `Config` are not checked."""
+    problems: list[str] = []
+    run = _options_in(data, problems).moved(lambda given: Path(os.path.normpath(folder / given)))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return run
+
+
+def _options_in(data: Mapping[str, Any], problems: list[str]) -> RunOptions:
+    call = _checked(CallOptions, {name: each for name, each in data.items() if name in _CALL_NAMES}, "", problems)
+    source, target = (_checked(ReadOptions, data.get(name, {}), f"[{name}] ", problems) for name in _SIDES)
+    return RunOptions(_without(data, [*_CALL_NAMES, *_SIDES]), (source, target), call)
 
 
 def call_options_of(links: Path) -> CallOptions:
-    """How an alignment file was written, by the options beside it; the defaults where there are none.
+    """How an alignment file was written, by the record or the options beside it; the defaults where there are none.
 
     Options of the method are ignored, so that links of a version with other options can be read. Raises as
     `read_options_file`.
     """
-    path = options_file_of(links)
-    if not path.is_file():
-        return CallOptions()
+    for path in (record_of(links), old_options_of(links)):
+        data = _read(path, of_version_0_1_0={}) if path.is_file() else {}
+        if data:
+            break
     problems: list[str] = []
-    given = {name: value for name, value in _read_toml(path).items() if name in _CALL_NAMES}
-    call = _checked(CallOptions, given, "", problems)
+    call = _checked(CallOptions, {name: value for name, value in data.items() if name in _CALL_NAMES}, "", problems)
     _refuse(path, problems)
     return RunOptions(call=call).moved(lambda given: path.parent / given).call
 
@@ -161,26 +182,6 @@ def links_file(path: Path) -> LinksFile:
     """A file of links with the names and in the format that it was written in."""
     call = call_options_of(path)
     return LinksFile(path, call.naming, call.output_format)
-
-
-def write_options_file(
-    path: Path,
-    config: Config,
-    reading: tuple[ReadOptions, ReadOptions],
-    call: CallOptions,
-    together: Transaction | None = None,
-) -> None:
-    """Write every option of a run, including defaults, so that it can be repeated."""
-    options = {name: value for name, value in options_of(config).items() if value is not None}
-    if "memory_limit" not in config.model_fields_set:
-        del options["memory_limit"]  # the default is the machine's, not the run's
-    placed = RunOptions({}, reading, call).moved(lambda given: _relative_to(path.parent, given))
-    options |= placed.call.as_dict(exclude_defaults=True)
-    lines = [f"# Options of a run of dualmatch {__version__}; feed them back with --config.", *_lines(options)]
-    for name, side in zip(("source", "target"), placed.reading, strict=True):
-        if data := side.as_dict():
-            lines += ["", f"[{name}]", *_lines(data)]
-    write_text(path, "\n".join(lines) + "\n", together)
 
 
 def _without(options: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
@@ -192,13 +193,22 @@ def _refuse(path: Path, problems: list[str]) -> None:
         raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read(path: Path, of_version_0_1_0: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The options in TOML, or in a record (JSON, by its name); records of 0.1.0 do not hold them all."""
+    is_record = path.suffix == ".json"
     try:
-        return read_toml(path)
+        if not is_record:
+            return read_toml(path)
+        record = read_json(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a TOML file of options") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a file of options") from None
     except ValueError as error:
-        raise InputError(f"{path}: is no TOML ({in_brief(error)}); fix it") from None
+        problem = "cannot be read as the record of a run" if is_record else "is no TOML"
+        raise InputError(f"{path}: {problem} ({in_brief(error)}); {'align again' if is_record else 'fix it'}") from None
+    options = record.get("options", of_version_0_1_0) if isinstance(record, dict) else of_version_0_1_0
+    if not isinstance(options, dict):
+        raise InputError(f"{path}: holds no options; give a record of 0.2.0 or later, or the OUT.config.toml of 0.1.0")
+    return options
 
 
 def _relative_to(folder: Path, path: Path) -> Path:
@@ -219,17 +229,3 @@ def _checked(kind: type[Options], data: object, where: str, problems: list[str])
     except InputError as error:
         problems.append(f"{where}{error}")
     return kind()
-
-
-def _lines(table: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_toml(value)}" for name, value in table.items()]
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML; strings, numbers and lists are written as in JSON."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml(each) for each in value) + "]"
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -37,9 +37,9 @@ from dualmatch.readers.rejected_lines import Rejections
 from dualmatch.runs.folder import FinishedRun, RunFolder, finished_run
 from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.input_spec import InputSpec
-from dualmatch.runs.manifest import Terms
 from dualmatch.runs.options_file import CallOptions
-from dualmatch.runs.outputs import Cost, Outputs
+from dualmatch.runs.outputs import Outputs
+from dualmatch.runs.record import Cost
 
 Words = tuple[str, ...]
 
@@ -96,8 +96,9 @@ class AlignRun:
         """Begin or resume in the folder, if any; False where the run is finished already and its results are there."""
         if self.folder is None:
             return True
-        terms = Terms.of(self.config, self.spec, self.outputs, self.folder.path)
-        self.folder.begin(terms, self.spec.hashes(also=(self.call.seeds, self.call.forbid)), self.outputs.paths)
+        hashes = self.spec.hashes(also=(self.call.seeds, self.call.forbid))
+        begun = self.outputs.record(self.config, self.spec, self.folder.path)
+        self.folder.begin(replace(begun, hashes=hashes), self.outputs.paths)
         return not self.folder.is_finished()
 
     def perform(
@@ -121,8 +122,7 @@ class AlignRun:
         outputs.check_names(graphs.source, graphs.target)
         if folder is not None and kept is None:
             folder.keep_graphs(graphs)
-        hashed = {} if folder is None else folder.manifest.inputs
-        hashes = self.spec.hashes(hashed) if outputs.explained else {}
+        hashes = self.spec.hashes({} if folder is None else folder.record.hashes)
         read_seconds = time.perf_counter() - start
         alignment = align(
             graphs.source,
@@ -136,9 +136,9 @@ class AlignRun:
             store=folder,
             config=self.config,
         )
-        outputs.write(alignment, self.spec, hashes, _cost(alignment, read_seconds, start, command))
+        outcome = outputs.write(alignment, self.spec, hashes, _cost(alignment, read_seconds, start, command))
         if folder is not None:
-            folder.finish()
+            folder.finish(outcome)
         return alignment, graphs
 
 
@@ -217,8 +217,11 @@ class UpdateRun:
         outputs.check_names(source.graph, target.graph)
         spec = InputSpec((new,), self.options)
         files = (*self.facts[0], *self.facts[1], before.links)
-        hashes = {str(path.resolve()): sha256_of(path) for path in files if path != STANDARD_INPUT}
-        self.folder.begin(Terms.of(before.config, spec, outputs, new), hashes, outputs.paths, verb="update")
+        hashes: dict[str, str | None] = {
+            str(path.resolve()): sha256_of(path) for path in files if path != STANDARD_INPUT
+        }
+        begun = outputs.record(before.config, spec, new)
+        self.folder.begin(replace(begun, hashes=hashes, verb="update"), outputs.paths)
         read_seconds = time.perf_counter() - start
         labels = _labels(arrived.readings[0], source), _labels(arrived.readings[1], target)
         alignment = update(
@@ -237,8 +240,7 @@ class UpdateRun:
         self.folder.keep_graphs(GraphPair.of(*graphs, literals, seeds, forbidden, **arrived.report))
         changes = changes_since(before.named_links, alignment, source, target)
         cost = _cost(alignment, read_seconds, start, command)
-        outputs.write(alignment, spec, spec.hashes(), cost, changes)
-        self.folder.finish()
+        self.folder.finish(outputs.write(alignment, spec, spec.hashes(), cost, changes))
         new_facts = [_new_facts(source, before.graphs.source), _new_facts(target, before.graphs.target)]
         return UpdateResult(alignment, changes, new_facts, dict(cost.seconds), arrived)
 
