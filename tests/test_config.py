@@ -72,13 +72,13 @@ def test_a_memory_limit_may_have_a_unit(text: str, value: int) -> None:
     [
         (
             {"memory_limit": "foo"},
-            "memory_limit: 'foo' is no amount of memory; write a number with its unit (8GB, 500MB,",
+            "memory_limit: 'foo' is not an amount of memory; write a number with its unit (8GB, 500MB,",
         ),
-        ({"memory_limit": "8ib"}, "memory_limit: '8ib' is no amount of memory"),
-        ({"memory_limit": "-8GB"}, "memory_limit: '-8GB' is no amount of memory"),
+        ({"memory_limit": "8ib"}, "memory_limit: '8ib' is not an amount of memory"),
+        ({"memory_limit": "-8GB"}, "memory_limit: '-8GB' is not an amount of memory"),
         ({"memory_limit": "101%"}, "memory_limit: '101%' is more than the machine has; write at most 100%"),
         ({"memory_limit": "1MB"}, "memory_limit: 1,000,000 bytes are too few to work with; give at least 64MiB"),
-        ({"alphas": "1;2"}, "alphas: '1;2' is no list of numbers; write them as in 0,0.5,1"),
+        ({"alphas": "1;2"}, "alphas: '1;2' is not a list of numbers; write them as in 0,0.5,1"),
         ({"colour": 1}, "colour: there is none of this name"),
     ],
 )

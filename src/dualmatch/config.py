@@ -50,7 +50,7 @@ def _numbers(value: object) -> object:
         try:
             return tuple(float(part) for part in value.split(","))
         except ValueError:
-            raise ValueError(f"{value!r} is no list of numbers; write them as in 0,0.5,1") from None
+            raise ValueError(f"{value!r} is not a list of numbers; write them as in 0,0.5,1") from None
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -358,7 +358,7 @@ def _share(part: int, whole: int) -> float | None:
 
 CAUSES: Final = (
     "one of the two is in no fact",
-    "share no neighbour, were every other pair known",
+    "share no neighbour even if every other pair were known",
     "share only neighbours that are not aligned",
     "share an aligned neighbour",
 )

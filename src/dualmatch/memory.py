@@ -53,8 +53,8 @@ def parse_bytes(text: str) -> int:
         return sys.maxsize
     except ValueError:
         raise ValueError(
-            f"{text!r} is no amount of memory; write a number with its unit (8GB, 500MB, 6GiB, 512MiB) or a share of "
-            "the machine (50%)"
+            f"{text!r} is not an amount of memory; write a number with its unit (8GB, 500MB, 6GiB, 512MiB) or a share "
+            "of the machine (50%)"
         ) from None
     if float(number) > 100:
         raise ValueError(f"{text!r} is more than the machine has; write at most 100%")

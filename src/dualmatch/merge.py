@@ -65,7 +65,7 @@ def merge(
     """
     _check(source, target, links)
     if keep not in get_args(Keep):
-        raise InputError(f"keep: {keep!r} is no side; write source or target")
+        raise InputError(f"keep: {keep!r} is not a side; write source or target")
     if keep == "source":
         first = {b: a for a, b in sorted(links, reverse=True)}
         shared = {a: first[b] for a, b in links}

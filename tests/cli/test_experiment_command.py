@@ -25,7 +25,7 @@ def _process_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         (["overall", "--data", "nowhere"], "nowhere: no such folder, and no fetched dataset"),
         (["overall", "--seeds", "a,b"], "write whole numbers separated by commas"),
         (["overall", "--seeds", ""], "write whole numbers separated by commas"),
-        (["overall", "--methods", "magic"], "'magic' is no method; choose among temporal, dualmatch, evidence, fused"),
+        (["overall", "--methods", "magic"], "'magic' is not a method; choose among temporal, dualmatch,"),
         (["overall", "--redo", "magic"], "'magic' is not one of"),
         (["overall", "--page", "x.md"], "--page goes with NAME = results"),
         (["conclusions"], "'conclusions' is not one of"),

@@ -114,8 +114,8 @@ def test_explain_refuses(
         ([temporal, "x"], f"{temporal}: method temporal keeps no evidence to explain links with"),
         ([old, "a"], f"{old}.why.npz: no such file; it is written beside the links"),
         ([tmp_path / "none", "a"], f"{tmp_path / 'none'}: no such file"),
-        ([links, "nobody at all"], "'nobody at all' is no entity of "),
-        ([links, "9" * 25], f"'{'9' * 25}' is no entity of "),
+        ([links, "nobody at all"], "'nobody at all' is not an entity of "),
+        ([links, "9" * 25], f"'{'9' * 25}' is not an entity of "),
         ([links, "x", "--json", temporal], f"{temporal}: exists already"),
         ([links, "x", "--folder", tmp_path / "gone"], f"{tmp_path / 'gone'}/triples_1: is gone"),
     ):

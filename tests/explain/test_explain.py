@@ -238,12 +238,12 @@ def test_dictionaries_are_cut_and_say_so(known_lives: Alignment) -> None:
 @pytest.mark.parametrize(
     ("entity", "options", "words"),
     [
-        ("Adda", {}, "'Adda' is no entity of one view; did you mean 'Ada'?"),
-        ("Q1", {}, "'Q1' is no entity of one view; give a name or id that its files hold"),
-        ("Ada", {"target": True}, "'Ada' is no entity of other view"),
-        ("Ada", {"versus": "Zürich"}, "'Zürich' is no entity of other view"),
+        ("Adda", {}, "'Adda' is not an entity of one view; did you mean 'Ada'?"),
+        ("Q1", {}, "'Q1' is not an entity of one view; give a name or id that its files hold"),
+        ("Ada", {"target": True}, "'Ada' is not an entity of other view"),
+        ("Ada", {"versus": "Zürich"}, "'Zürich' is not an entity of other view"),
         ("Ada", {"versus": "Q1"}, "'Q1' is the partner itself; compare with another entity"),
-        ("0", {}, "'0' is no entity of one view"),
+        ("0", {}, "'0' is not an entity of one view"),
     ],
 )
 def test_unknown_entities(known_lives: Alignment, entity: str, options: dict[str, object], words: str) -> None:

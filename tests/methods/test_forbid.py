@@ -159,8 +159,8 @@ def test_what_cannot_be_forbidden_is_told(
         (["--forbid", folder / "names"], "names:2: target entity Q9 is not in"),
         (["--forbid", folder / "one"], "one:1: "),
         (["--forbid", folder / "none"], "no such file"),
-        (["--seeds", tmp_path / "strangers.db"], "'Zeno' is no entity of"),
-        (["--forbid", tmp_path / "strangers.db"], "'Q0' is no entity of"),
+        (["--seeds", tmp_path / "strangers.db"], "'Zeno' is not an entity of"),
+        (["--forbid", tmp_path / "strangers.db"], "'Q0' is not an entity of"),
         (["--forbid", tmp_path / "other.db"], "other.db: cannot be used as a file of decisions"),
         (["--seeds", folder / "sup_pairs", "--forbid", folder / "sup_pairs"], "1 seeds are forbidden, 'Ada' with 'Q7'"),
     ):

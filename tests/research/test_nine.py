@@ -250,7 +250,7 @@ def test_no_folder_passes_for_a_dataset_that_it_is_not(data: list[str], tmp_path
 def test_methods_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for wrong in ("", "temporal,nothing"):
         said = refused(["experiment", "example", "--methods", wrong, "-o", str(tmp_path)], capsys, tmp_path)
-        assert "is no method; choose among" in said
+        assert "is not a method; choose among" in said
 
 
 def test_what_is_not_finished_is_not_run(data: list[str], tmp_path: Path) -> None:

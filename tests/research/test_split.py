@@ -111,7 +111,7 @@ def test_the_folder_reads_back_and_aligns(tmp_path: Path, capsys: pytest.Capture
     assert Counter(np.concatenate([seeds, test])[:, 0].tolist()).most_common(1)[0][1] == 1
     found = evaluate(align(data.source, data.target, method="evidence"), np.concatenate([seeds, test]))
     assert found.open["all"].h1 > 90  # 12 facts an entity, most of them on both sides
-    assert "is there already" in refused(["split", str(table), "-o", str(out)], capsys, tmp_path)
+    assert "already exists" in refused(["split", str(table), "-o", str(out)], capsys, tmp_path)
     main(["split", str(table), "-o", str(out), "--force", "-q"])
 
 

@@ -284,7 +284,7 @@ def test_what_cannot_be_reviewed_is_refused(
     for arguments, words in (
         ([tmp_path / "none.tsv"], "no such file"),
         ([temporal], "method temporal keeps no evidence"),
-        ([links, "--decisions", tmp_path / "text.db"], "text.db: is no file of decisions"),
+        ([links, "--decisions", tmp_path / "text.db"], "text.db: is not a file of decisions"),
         ([links, "--decisions", tmp_path / "no" / "such.db"], "cannot be used as a file of decisions"),
         ([links, "--host", "0.0.0.0"], "stands for every address"),
         ([links, "--port", "99999"], "--port"),

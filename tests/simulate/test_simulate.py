@@ -404,7 +404,7 @@ def test_failed_exchange_brings_the_old_folder_back(tmp_path: Path, monkeypatch:
 def test_what_is_there_already_stays(tmp_path: Path) -> None:
     pair = simulate(World(entities=50))
     path = write_folder(pair, tmp_path / "world")
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="already exists"):
         write_folder(pair, path)
     (path / "notes.txt").write_text("mine")
     with pytest.raises(OutputError, match=r"holds notes\.txt"):

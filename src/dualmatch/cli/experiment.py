@@ -36,7 +36,7 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     asked = [part.strip() for part in text.split(",") if part.strip()]
     wrong = [name for name in asked if name not in METHODS] or ([] if asked else [text])
     if wrong:
-        raise click.BadParameter(f"{wrong[0]!r} is no method; choose among {', '.join(METHODS)}")
+        raise click.BadParameter(f"{wrong[0]!r} is not a method; choose among {', '.join(METHODS)}")
     return tuple(method for method in METHODS if method in asked)
 
 

@@ -173,7 +173,7 @@ def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
         rows = np.flatnonzero(ids == int(entity)) if len(entity) < 19 else np.zeros(0, np.intp)
         if len(rows):
             return int(rows[0])
-    raise InputError(f"{entity!r} is no entity of {graph.name}; {_hint(entity, graph.entities)}")
+    raise InputError(f"{entity!r} is not an entity of {graph.name}; {_hint(entity, graph.entities)}")
 
 
 def _hint(entity: str, names: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ def check_writable(path: Path, force: bool) -> None:
     if os.path.isdir(path):
         raise OutputError(f"{path}: is a folder; give the name of a file")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise OutputError(f"{path}: is no file but a device or pipe, which cannot be replaced; give the name of a file")
+        raise OutputError(f"{path}: is a device or pipe, which cannot be replaced; give the name of a file")
     if os.path.exists(path) and not force:
         raise OutputError(f"{path}: exists already; choose another name or add --force to replace it")
     if not os.path.isdir(path.parent):

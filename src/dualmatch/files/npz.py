@@ -95,5 +95,5 @@ def load_arrays(path: Path) -> Stored:
 
 def read_arrays(path: Path) -> Stored:
     """Read a stage of a run; an `InputError` where it is none."""
-    with read_as(path, "the stage of a run", "begin the run anew with --force"):
+    with read_as(path, "the stage of a run", "start the run again with --force"):
         return load_arrays(path)

@@ -175,7 +175,7 @@ class DecisionLog:
     def open(cls, path: Path, create: bool = True) -> Self:
         """Open a file, or make it; an `InputError` where it is another file, or cannot be opened."""
         if path.exists() and not is_decisions(path) and path.stat().st_size:
-            raise InputError(f"{path}: is no file of decisions; give another name")
+            raise InputError(f"{path}: is not a file of decisions; give another name")
         if not create and not path.exists():
             raise InputError(f"{path}: no such file; dualmatch review makes it")
         try:

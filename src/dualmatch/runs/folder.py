@@ -276,7 +276,7 @@ class _Training:
 def _check_kind(path: Path, resume: bool) -> None:
     """Refuse what is no folder, and the folder of something else: a run's files must not be mixed with others."""
     if os.path.exists(path) and not os.path.isdir(path):
-        raise InputError(f"{path}: is no folder; give a run a folder of its own")
+        raise InputError(f"{path}: is not a folder; give a run a folder of its own")
     if os.path.islink(path / STAGES):  # files in it are removed
         raise InputError(f"{path / STAGES}: is a link to another folder; give a run a folder of its own")
     held = set(os.listdir(path)) if os.path.isdir(path) else set()

@@ -150,7 +150,7 @@ class GraphPair:
     def _rows_of(self, path: Path, pairs: Sequence[tuple[str, str | None]]) -> Pairs:
         """Decisions as rows; those about entities of other graphs are an error."""
         unknown = [
-            f"{path}: {name!r} is no entity of {graph.name}; give decisions that were made on these graphs"
+            f"{path}: {name!r} is not an entity of {graph.name}; give decisions that were made on these graphs"
             for pair in pairs
             for name, graph in zip(pair, (self.source, self.target), strict=True)
             if name is not None and name not in graph.entity_rows

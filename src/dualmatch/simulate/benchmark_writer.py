@@ -144,11 +144,11 @@ def _refuse_what_must_stay(path: Path, files: Collection[str], force: bool, writ
     if not path.parent.is_dir():
         raise OutputError(f"{path.parent}: no such folder; make it first")
     if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise OutputError(f"{path}: is there already and is no folder; choose another name")
+        raise OutputError(f"{path}: already exists and is not a folder; choose another name")
     if not path.exists():
         return
     if not force:
-        raise OutputError(f"{path}: is there already; choose another name, or replace it with --force")
+        raise OutputError(f"{path}: already exists; choose another name, or replace it with --force")
     foreign = sorted(item.name for item in path.iterdir() if item.name not in files or not item.is_file())
     if foreign:
         names = ", ".join(foreign[:3])
