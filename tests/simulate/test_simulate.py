@@ -410,7 +410,7 @@ def test_what_is_there_already_stays(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"holds notes\.txt"):
         write_folder(pair, path, force=True)
     assert (path / "notes.txt").read_text() == "mine"
-    with pytest.raises(OutputError, match="is no folder"):
+    with pytest.raises(OutputError, match="is not a folder"):
         write_folder(pair, path / "notes.txt", force=True)
     with pytest.raises(OutputError, match="make it first"):
         write_folder(pair, tmp_path / "nowhere" / "world")
