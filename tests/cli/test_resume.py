@@ -315,7 +315,7 @@ def test_a_folder_is_begun_resumed_and_replaced_as_asked(
         (["--run", "run", "--resume", "--force"], "give one of them"),
         (["--run", "run", "-o", "-"], "give -o a file"),
         (["--run", "run", "--checkpoint", "c.npz"], "leave --checkpoint out"),
-        (["--run", "file"], "is no folder"),
+        (["--run", "file"], "is not a folder"),
         (["--run", "full"], "holds other files (mine)"),
         (["--run", "run", "-o", "run/lock"], "is read or written by this very run"),
     ],

@@ -273,7 +273,7 @@ def test_results_are_what_the_experiments_wrote(out: Path, tmp_path: Path, capsy
         assert (tmp_path / figure).is_file()
     assert (tmp_path / "results" / "overall-dated.csv").read_bytes() == (out / "overall-dated.csv").read_bytes()
     assert "RESULTS.md" in capsys.readouterr().out
-    assert text.count("ranked among the tested partners") == 1
+    assert text.count("ranks among the tested partners") == 1
 
 
 def test_results_hold_what_the_pages_show_and_nothing_older(out: Path, tmp_path: Path) -> None:
