@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import rich_click as click
 
-from dualmatch.cli import console
-from dualmatch.cli.shared_options import Command, declared, force_option, given, out_option, talk_options
-from dualmatch.simulate import DEMO, World, scale_world, simulate, write_folder
+from dualmatch.cli.shared_options import declared, force_option, given, out_option, talk_options
+from dualmatch.option_texts import WORLD_OPTIONS
 
-
-def _world_options(command: Command) -> Command:
-    """An option for each field of `World`, with its description and default; unset ones arrive as None."""
-    options = []
-    for name, field in World.model_fields.items():
-        words = f"{str(field.description)[:1].upper()}{str(field.description)[1:]}.  [default: {field.default}]"
-        kind = int if field.annotation is int else float
-        options.append(click.option(f"--{name.replace('_', '-')}", name, type=kind, default=None, help=words))
-    return declared(options)(command)
+_WORLD: Final = [
+    click.option(f"--{name.replace('_', '-')}", name, type=type(default), help=f"{text}  [default: {default}]")
+    for name, (default, text) in WORLD_OPTIONS.items()
+]
 
 
 @click.command("simulate")
@@ -31,7 +25,7 @@ def _world_options(command: Command) -> Command:
     show_default=True,
     help="Start from the plain defaults below, the demo's world, or the fixed world for measuring growth.",
 )
-@_world_options
+@declared(_WORLD)
 @force_option
 @talk_options
 def simulate_command(output: Path, preset: str, force: bool, quiet: bool, **options: Any) -> None:
@@ -44,6 +38,9 @@ def simulate_command(output: Path, preset: str, force: bool, quiet: bool, **opti
       dualmatch simulate -o world --entities 2000 --common-share 0.5
       dualmatch simulate -o big --preset scale --entities 100000
     """
+    from dualmatch.cli import console
+    from dualmatch.simulate import DEMO, World, scale_world, simulate, write_folder
+
     start = {"plain": World(), "demo": DEMO, "scale": scale_world(10_000)}[preset]
     pair = simulate(World(**{**start.model_dump(), **given(options)}))
     write_folder(pair, output, force=force)
