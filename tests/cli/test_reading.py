@@ -123,7 +123,7 @@ def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:
         (["-o", "links.tsv"], "no source given; give SOURCE and TARGET"),
         (["left.csv", "nowhere.csv", "-o", "links.tsv"], "nowhere.csv: no such file; check the path"),
         (["left.csv", "left.csv", "-o", "links.tsv", *["--columns", "head=subject"] * 3], "--columns is given 3 times"),
-        (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "who=x"], "columns: a fact has no 'who'"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "who=x"], "columns: there is no 'who'"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "head"], "--columns 'head': write head=NAME"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "time=a,begin=b"], "give begin and end, or time"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--time-predicate", "x"], "--time-predicate 'x': write begin=IRI"),

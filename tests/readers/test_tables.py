@@ -105,7 +105,7 @@ def test_columns_by_name_by_number_and_guessed(tmp_path: Path) -> None:
         ("head,x,tail", None, ": cannot tell which column is the relation; "),
         ("head,rel,tail", {"begin": "von"}, ": no column 'von'; the columns are 'head', 'rel', 'tail'"),
         ("head,rel,tail,d,d", {"begin": "d"}, ": 2 columns are called 'd'; give each its own name"),
-        ("head,rel,tail", {"head": "1", "relation": "2", "tail": "4"}, ": has 3 columns, there is no column 4"),
+        ("head,rel,tail", {"head": "1", "relation": "2", "tail": "4"}, ":1: has 3 columns, there is no column 4"),
     ],
 )  # fmt: skip
 def test_columns_that_cannot_be_found(tmp_path: Path, header: str, columns: dict[str, str] | None, words: str) -> None:

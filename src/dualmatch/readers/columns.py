@@ -1,10 +1,14 @@
-"""Columns of a table of facts: which holds what, as the user says or guessed from usual names, and their values."""
+"""Columns of a table: which holds what, as the user says or guessed from usual names, and their values.
+
+A table has a row for each fact (head, relation, tail, and when), or a row for each entity (an id, and what is known of
+it: each other column is a relation).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -12,23 +16,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
+from dualmatch.readers.usual_names import Guess, example_columns, listed
 
 NAMES: Final = ("head", "relation", "tail")
 INTERVAL: Final = ("begin", "end")
 POINT: Final = "time"
 FACT: Final = (*NAMES, *INTERVAL)
-ROLES: Final = (*FACT, POINT)
-
-_USUAL_NAMES: Final = {
-    "head": "head subject subj h s headid subjectid headentity entity1 source sourceid",
-    "relation": "relation predicate property rel pred r p relationid relationship edge",
-    "tail": "tail object obj t o tailid objectid tailentity entity2 target targetid",
-    "begin": "begin start since validfrom begindate startdate begintime starttime beginyear startyear fromdate "
-    "datefrom timefrom beginning tbegin tstart p580",
-    "end": "end until validto validuntil enddate endtime endyear todate dateto timeto stop ending tend p582",
-    "time": "time date year timestamp datetime pointintime day when p585",
-}
-"""Lower-case letters and digits of the names tables usually have, the likeliest first."""
+ROLES: Final = (*FACT, POINT, "label")
+"""Parts of a row that is a fact; ``label`` is that of its head."""
+KINDS: Final = ("date", "tail", "text")
+"""What a column of a table of entities may hold: dates of the entity, neighbours, or text that is not compared."""
+ENTITY_ROLES: Final = ("id", "label", *KINDS)
+_REPEATED: Final = KINDS
+ColumnNames = Mapping[str, str | Sequence[str]]
+"""Role → the column's name, or several; ``relation`` may also be ``=WORDS``, the relation of all facts."""
 
 
 @dataclass(frozen=True)
@@ -36,108 +37,138 @@ class TableShape:
     """Where a table holds what."""
 
     places: Mapping[str, int]
-    """Role → column number from 0, in the order of `ROLES`."""
+    """Column of `Rows` → column number from 0: roles, and for columns with a relation of their own, their number."""
     has_header: bool
     width: int
     note: str = ""
     """What was guessed, in words; empty where the user said it all."""
+    relations: Mapping[str, str] = field(default_factory=dict)
+    """For columns of `places` that are no roles: the relation of their values."""
+    kinds: Mapping[str, str | None] | None = None
+    """For a table with a row for each entity: which of `KINDS` each column of `relations` is, None where its values
+    are to decide. None for a table of facts."""
 
 
-def parse_columns(text: str) -> dict[str, str]:
-    """Read ``head=subject,relation=predicate,…``.
+def parse_columns(text: str) -> dict[str, str | tuple[str, ...]]:
+    """Read ``head=subject,relation=predicate,…``; ``tail``, ``date`` and ``text`` may be repeated.
 
     >>> parse_columns("head=a, tail=c")
     {'head': 'a', 'tail': 'c'}
+    >>> parse_columns("head=person,relation==member of,tail=area,tail=party")
+    {'head': 'person', 'relation': '=member of', 'tail': ('area', 'party')}
     """
-    columns = {}
+    given: dict[str, list[str]] = {}
     for part in text.split(","):
-        role, equals, name = part.partition("=")
-        if not equals or not name.strip():
+        role, equals, name = (piece.strip() for piece in part.partition("="))
+        if not equals or not name:
             raise InputError(f"--columns {part.strip()!r}: write head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME")
-        columns[role.strip()] = name.strip()
+        given.setdefault(role, []).append(name)
+    twice = [role for role, names in given.items() if len(names) > 1 and role not in _REPEATED]
+    if twice:
+        raise InputError(f"--columns: {twice[0]} is given {len(given[twice[0]])} times; only {_or(_REPEATED)} may be")
+    columns = {role: names[0] if len(names) == 1 else tuple(names) for role, names in given.items()}
     _check_roles(columns)
     return columns
 
 
-def _check_roles(columns: Mapping[str, str]) -> None:
-    unknown = [role for role in columns if role not in ROLES]
+def _check_roles(columns: ColumnNames) -> None:
+    unknown = [role for role in columns if role not in (*ROLES, *ENTITY_ROLES)]
     if unknown:
-        raise InputError(f"columns: a fact has no {unknown[0]!r}; its parts are {', '.join(ROLES)} (a point in time)")
+        raise InputError(
+            f"columns: there is no {unknown[0]!r}; a row that is a fact has {', '.join(ROLES)} (time is a point, label "
+            f"that of the head), a row that is an entity {', '.join(ENTITY_ROLES)}"
+        )
     if POINT in columns and any(role in columns for role in INTERVAL):
         raise InputError("columns: give begin and end, or time (a point), not both")
+    of_entity = [role for role in columns if role not in ROLES]
+    of_fact = [role for role in columns if role not in ENTITY_ROLES]
+    if of_entity and of_fact:
+        raise InputError(
+            f"columns: {of_entity[0]} is for a table with a row for each entity, {of_fact[0]} for one with a row for "
+            "each fact; give one or the other"
+        )
 
 
-def table_shape(header: Sequence[str], asked: Mapping[str, str] | None, where: str) -> TableShape:
-    """Find the columns of a table whose first row is `header`.
+def _or(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def table_shape(header: Sequence[str], asked: ColumnNames | None, where: str, line: int | None = None) -> TableShape:
+    """Find the columns of a table whose first row, at `line`, is `header`.
 
     What the user asked for goes first; roles left open are guessed from usual names. Columns given by number count
     from 1 and mean that the table has no header. It is an `InputError` where a column that was asked for does not
-    exist, or head, relation and tail cannot be guessed.
+    exist, or where it cannot be guessed what a row is.
     """
     asked = asked or {}
     _check_roles(asked)
-    if asked and all(re.fullmatch("[0-9]{1,5}", name) for name in asked.values()):
-        return _shape_by_number(header, asked, where)
+    columns = {role: (names,) if isinstance(names, str) else tuple(names) for role, names in asked.items()}
+    constant = next((name.removeprefix("=") for name in columns.get("relation", ()) if name.startswith("=")), None)
+    if constant is not None:
+        columns.pop("relation")
     names = [name.strip() for name in header]
-    places = {role: _place(name, names, where) for role, name in asked.items()}
-    guessed = _guess(names, places, where)
-    places |= guessed
-    missing = [role for role in NAMES if role not in places]
+    given = [name for role in columns.values() for name in role]
+    if given and all(re.fullmatch("[0-9]{1,5}", name) for name in given):
+        places = {
+            role: [_numbered_place(name, role, names, where if line is None else f"{where}:{line}") for name in of]
+            for role, of in columns.items()
+        }
+        return _shape_without_header(places, constant, len(names))
+    places = {role: [_place(name, names, where) for name in of] for role, of in columns.items()}
+    guess = Guess(names, places, where)
+    if guess.is_of_entities:
+        return _entity_shape(names, guess)
+    missing = [role for role in guess.missing if role != "relation" or (constant is None and "tail" not in asked)]
     if missing:
         raise InputError(
-            f"{where}: cannot tell which column is the {missing[0]}; the columns are {_listed(names)}: "
-            "say so with --columns head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME "
-            "(numbers from 1 where the file has no header)"
+            f"{where}: cannot tell which column is the {missing[0]}; the columns are {listed(names)}: say so with "
+            f"{example_columns(names)} (numbers from 1 where the file has no header)"
         )
-    notes = []
-    for role, place in guessed.items():
-        others = [names[other] for other in _candidates(role, names, places.values())]
-        instead = f" (not {_listed(others)}: to change that, --columns {role}=NAME)" if others else ""
-        notes.append(f"{role} is {names[place]!r}{instead}")
-    ordered: dict[str, int] = {role: places[role] for role in ROLES if role in places}
-    return TableShape(ordered, True, len(header), f"{where}: guessed that {', '.join(notes)}" if notes else "")
+    return _fact_shape(names, guess.places, constant, guess.note)
 
 
-def _shape_by_number(header: Sequence[str], asked: Mapping[str, str], where: str) -> TableShape:
-    missing = [role for role in NAMES if role not in asked]
+def _fact_shape(
+    names: Sequence[str], places: Mapping[str, Sequence[int]], constant: str | None, note: str, has_header: bool = True
+) -> TableShape:
+    tails = places["tail"]
+    single: dict[str, int] = {role: places[role][0] for role in ROLES if role in places and role != "tail"}
+    if "relation" in single and len(tails) == 1:
+        single["tail"] = tails[0]
+        ordered: dict[str, int] = {role: single[role] for role in ROLES if role in single}
+        return TableShape(ordered, has_header, len(names), note)
+    relations = {str(place): names[place] or f"column {place + 1}" for place in tails}
+    if constant is not None:
+        relations = dict.fromkeys(relations, constant)
+    return TableShape(single | {name: int(name) for name in relations}, has_header, len(names), note, relations)
+
+
+def _entity_shape(names: Sequence[str], guess: Guess) -> TableShape:
+    places = {"head": guess.places["id"][0]}
+    if "label" in guess.places:
+        places["label"] = guess.places["label"][0]
+    asked = {place: kind for kind in KINDS for place in guess.places.get(kind, ())}
+    others = [place for place in range(len(names)) if place not in places.values() or place in asked]
+    relations = {str(place): names[place] or f"column {place + 1}" for place in others}
+    kinds = {str(place): asked.get(place) for place in others}
+    return TableShape(places | {name: int(name) for name in relations}, True, len(names), guess.note, relations, kinds)
+
+
+def _shape_without_header(places: Mapping[str, Sequence[int]], constant: str | None, width: int) -> TableShape:
+    if any(role not in ROLES for role in places):
+        raise InputError("columns: numbers for a table of entities; it needs a header, which names its relations")
+    missing = [role for role in NAMES if role not in places and (role != "relation" or constant is None)]
     if missing:
-        raise InputError(f"columns: no number for {missing[0]}; a table without a header needs head, relation and tail")
-    places = {role: int(asked[role]) - 1 for role in ROLES if role in asked}
-    for role, place in places.items():
-        if not 0 <= place < len(header):
-            raise InputError(f"{where}: has {len(header)} columns, there is no column {place + 1} for {role}")
-    return TableShape(places, False, len(header))
+        raise InputError(
+            f"columns: no number for {missing[0]}; a table without a header needs head, relation (or relation==WORDS, "
+            "the same for all) and tail"
+        )
+    return _fact_shape([""] * width, places, constant, "", has_header=False)
 
 
-def _guess(names: Sequence[str], taken: Mapping[str, int], where: str) -> dict[str, int]:
-    """Roles nobody asked for, by usual names; begin and end before a point in time."""
-    guessed: dict[str, int] = {}
-    for role in ROLES:
-        timed = {*taken, *guessed}
-        if role in taken or (role == POINT and timed & {*INTERVAL}) or (role in INTERVAL and POINT in taken):
-            continue
-        free = _candidates(role, names, {*taken.values(), *guessed.values()})
-        if not free:
-            continue
-        same = [names[place] for place in free if _plain(names[place]) == _plain(names[free[0]])]
-        if len(same) > 1:
-            raise InputError(
-                f"{where}: columns {_listed(same)} could each be the {role}; say which with --columns {role}=NAME"
-                + (", and give each its own name" if len({*same}) < len(same) else "")
-            )
-        guessed[role] = free[0]
-    return guessed
-
-
-def _candidates(role: str, names: Sequence[str], used: Collection[int]) -> list[int]:
-    """Free columns that may have the role, by usual names, the likeliest first."""
-    usual = _USUAL_NAMES[role].split()
-    likely = [place for place, name in enumerate(names) if _plain(name) in usual and place not in used]
-    return sorted(likely, key=lambda place: usual.index(_plain(names[place])))
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
+def _numbered_place(number: str, role: str, names: Sequence[str], where: str) -> int:
+    if not 0 < int(number) <= len(names):
+        raise InputError(f"{where}: has {len(names)} columns, there is no column {number} for {role}")
+    return int(number) - 1
 
 
 def _place(name: str, names: Sequence[str], where: str) -> int:
@@ -146,13 +177,8 @@ def _place(name: str, names: Sequence[str], where: str) -> int:
     if name in names:
         raise InputError(f"{where}: {names.count(name)} columns are called {name!r}; give each its own name")
     raise InputError(
-        f"{where}: no column {name!r}; the columns are {_listed(names)} (--columns given once holds for both sides)"
+        f"{where}: no column {name!r}; the columns are {listed(names)} (--columns given once holds for both sides)"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name[:40]) for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def numbered(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:

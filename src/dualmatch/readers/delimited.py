@@ -64,11 +64,11 @@ class _Table:
         while block and self.shape is None:
             first, _, rest = block.partition(b"\n")
             if first.strip():
-                self.shape = self.collector.shape_of(first.decode().split(self.separator), self.path)
+                self.shape = self.collector.shape_of(first.decode().split(self.separator), self.path, self.number)
             if self.shape is None or self.shape.has_header:
                 block, self.number = rest, self.number + 1
         if block and self.shape is not None:
-            self.collector.add(self.rows_of_block(block, self.shape))
+            self.collector.add_table(self.rows_of_block(block, self.shape), self.shape)
             self.number += block.count(b"\n")
 
     def rows_of_block(self, block: bytes, shape: TableShape) -> Rows:
@@ -99,10 +99,10 @@ class _Table:
                 start = next((row for row, record in enumerate(records) if _is_filled(record)), None)
                 if start is None:
                     continue
-                self.shape = self.collector.shape_of(records[start], self.path)
+                self.shape = self.collector.shape_of(records[start], self.path, numbers[start])
                 start += self.shape.has_header
                 records, numbers = records[start:], numbers[start:]
-            self.collector.add(self._rows_of_records(records, numbers, self.shape, self._as_csv))
+            self.collector.add_table(self._rows_of_records(records, numbers, self.shape, self._as_csv), self.shape)
 
     def _rows_of_records(
         self,

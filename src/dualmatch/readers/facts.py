@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from dualmatch.errors import InputError
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.entity_dates import EntityDates
+from dualmatch.graph.literals import LABEL
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
@@ -27,6 +29,8 @@ from dualmatch.readers.unread_dates import INTERVALS, UnreadDates
 logger = logging.getLogger(__name__)
 
 Mask = NDArray[np.bool_]
+
+_INTERVAL: Final = tuple(map(pl.col, INTERVAL))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,15 @@ class Rows:
     """The row as the file has it, for the file of rejected lines."""
     place: OfRow = lambda _: "its line is not known"
     """For rows without a line number: where to look for a row, in words."""
+    date_column: str | None = None
+    """What to call the column ``time`` in messages, where it has a name of its own."""
+
+    def part(self, where: Mask, *columns: pl.Expr, date_column: str | None = None) -> Rows:
+        """Some of the rows, with other columns."""
+        at = np.flatnonzero(where)
+        table = self.table.select(LINE, *columns).filter(where)
+        text, place = ((lambda row, of=of: of(int(at[row]))) for of in (self.text, self.place))
+        return Rows(self.path, table, text, place, date_column)
 
 
 class Collector:
@@ -64,8 +77,11 @@ class Collector:
         """For each file, whether repeating a fact adds nothing, as in RDF; in a table each row counts."""
         self.notes: list[str] = []
         self.literal_tables: list[pl.DataFrame] = []
+        self.entity_rows: list[tuple[Rows, TableShape]] = []
+        """Rows of the table of entities that is being read."""
         self._facts: list[pl.DataFrame] = []
         self._dates: list[pl.DataFrame] = []
+        self._entities: list[pl.Series] = []
         self.unknown_dates = 0
         """Dates of entities that were left out: neither their begin nor their end is known."""
 
@@ -74,12 +90,38 @@ class Collector:
         logger.info(text)
         self.notes.append(text)
 
-    def shape_of(self, header: Sequence[str], path: Path) -> TableShape:
-        """Where a table whose first row is `header` holds what, as the options say; guesses are noted."""
-        shape = table_shape(header, self.options.columns, shown(path))
+    def shape_of(self, header: Sequence[str], path: Path, line: int | None = None) -> TableShape:
+        """Where a table whose first row, at `line`, is `header` holds what, as the options say; guesses are noted."""
+        shape = table_shape(header, self.options.columns, shown(path), line)
         if shape.note:
             self.note(shape.note)
         return shape
+
+    def add_table(self, rows: Rows, shape: TableShape) -> None:
+        """Add rows of a table of facts; rows of a table of entities wait for its end, when its columns are known."""
+        if shape.kinds is not None:
+            self.entity_rows.append((rows, shape))
+            return
+        if LABEL in rows.table.columns:
+            self.add_literals(rows.table.select("head", pl.lit(LABEL), LABEL))
+        if not shape.relations:
+            self.add(rows)
+            return
+        rejected = np.zeros(rows.table.height, dtype=bool)
+        begin, end = self._interval(rows, rejected)  # once, however many facts a row has
+        rows = replace(rows, table=rows.table.with_columns(begin=pl.Series(begin), end=pl.Series(end)))
+        for column, name in shape.relations.items():
+            relation = pl.col("relation") if "relation" in shape.places else pl.lit(name).alias("relation")
+            tail = pl.col(column).alias("tail")
+            self.add(rows.part(is_filled(rows.table[column]) & ~rejected, pl.col("head"), relation, tail, *_INTERVAL))
+
+    def add_literals(self, table: pl.DataFrame) -> None:
+        """Keep literals, if wanted: columns of entities, attributes and values, without white space around them."""
+        if not self.options.literals:
+            return
+        table.columns = ["entity", "attribute", "value"]
+        table = table.with_columns(pl.all().cast(pl.String).str.strip_chars())
+        self.literal_tables.append(table.filter((pl.col("entity") != "") & (pl.col("value") != "")))
 
     def add(self, rows: Rows) -> None:
         """Check rows, reject those that fail, keep the rest; white space around names is dropped."""
@@ -93,13 +135,17 @@ class Collector:
         self.unknown_dates += checked.height - dated.height - (self.unread_dates.total - unread)
         self._dates.append(dated)
 
+    def add_entities(self, names: pl.Series) -> None:
+        """Keep entities of which nothing else may be known."""
+        self._entities.append(names)
+
     def _checked(self, rows: Rows, names: tuple[str, ...]) -> pl.DataFrame:
         """Names without white space around them, begin and end, of the rows that can be used."""
         table = rows.table.select(pl.col(names).str.strip_chars())
         rejected = np.zeros(table.height, dtype=bool)
         for name in names:
             blank = (table[name].is_null() | (table[name] == "")).fill_null(True).to_numpy()
-            self._reject(rows, blank, rejected, lambda _, name=name: f"no {name}; every fact needs one")  # type: ignore[misc]
+            self.reject(rows, blank, rejected, lambda _, name=name: f"no {name}; every fact needs one")  # type: ignore[misc]
         begin, end = self._interval(rows, rejected)
         checked = table.with_columns(begin=pl.Series(begin), end=pl.Series(end))
         return checked.filter(~rejected) if rejected.any() else checked
@@ -142,8 +188,9 @@ class Collector:
         if given.dtype == pl.Int32:
             return given.to_numpy(), given.to_numpy()
         spans = self.times.spans(given)
+        name = rows.date_column or column
         dates, wrong = int((spans[0] != UNKNOWN).sum()), spans[0] == WRONG
-        self._fail_dates(rows, column, dates, wrong, rejected, lambda row: self.times.why_wrong(given[row]), given.item)
+        self._fail_dates(rows, name, dates, wrong, rejected, lambda row: self.times.why_wrong(given[row]), given.item)
         for codes in spans:
             codes[wrong] = UNKNOWN
         return spans
@@ -155,9 +202,10 @@ class Collector:
         if self.options.on_error == "dates":
             self.unread_dates.add(column, total, *_failures(rows, wrong & ~rejected, why), text)
         else:
-            self._reject(rows, wrong, rejected, why)
+            self.reject(rows, wrong, rejected, why)
 
-    def _reject(self, rows: Rows, wrong: Mask, rejected: Mask, why: OfRow) -> None:
+    def reject(self, rows: Rows, wrong: Mask, rejected: Mask, why: OfRow) -> None:
+        """Reject rows that are wrong, unless they were already; `rejected` is brought up to date."""
         self.rejections.add(rows.path, *_failures(rows, wrong & ~rejected, why), rows.text)
         rejected |= wrong
 
@@ -173,9 +221,9 @@ class Collector:
         dates = pl.concat([empty.drop("tail"), *self._dates], rechunk=True)
         self._facts.clear()
         self._dates.clear()
-        entities, ends = numbered(pl.concat([facts["head"], facts["tail"], dates["head"]]))
+        entities, ends = numbered(pl.concat([facts["head"], facts["tail"], dates["head"], *self._entities]))
         relations, of_relation = numbered(pl.concat([facts["relation"], dates["relation"]]))
-        head, tail, dated = np.split(ends, [facts.height, 2 * facts.height])
+        head, tail, dated, _ = np.split(ends, np.cumsum([facts.height, facts.height, dates.height]))
         relation, of_date = np.split(of_relation, [facts.height])
         begin, end = facts["begin"].to_numpy(), facts["end"].to_numpy()
         order = fact_order(head, relation, tail, begin, end, n_entities=len(entities), n_relations=len(relations))
@@ -186,6 +234,11 @@ class Collector:
         of_entity = dated, of_date, dates["begin"].to_numpy(), dates["end"].to_numpy()
         once = without_repeats(np.lexsort(of_entity[::-1]), *of_entity)
         return TemporalGraph(*columns, *names, name=name, dates=EntityDates(*(column[once] for column in of_entity)))
+
+
+def is_filled(column: pl.Series) -> Mask:
+    """Where a text column holds more than white space."""
+    return (column.str.strip_chars() != "").fill_null(False).to_numpy()
 
 
 def _failures(rows: Rows, wrong: Mask, why: OfRow) -> tuple[list[tuple[int, int | None]], OfRow]:

@@ -38,7 +38,9 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
         if not plain:
             data.seek(0)
         shape = _shape(names, path, collector)
-        table = pl.read_parquet(data, columns=[names[place] for place in shape.places.values()], glob=False)
+        table = pl.read_parquet(
+            data, columns=[*dict.fromkeys(names[place] for place in shape.places.values())], glob=False
+        )
     except _BROKEN as error:
         raise InputError(f"{shown(path)}: no readable Parquet file ({_first_line(error)}); write it again") from None
     _add(table, shape, names, path, collector)
@@ -61,9 +63,25 @@ def _shape(names: list[str], path: Path, collector: Collector) -> TableShape:
 
 
 def _add(table: pl.DataFrame, shape: TableShape, names: list[str], path: Path, collector: Collector) -> None:
-    columns = [_as_text(table[names[place]], role, shown(path)) for role, place in shape.places.items()]
+    columns = []
+    for role, place in shape.places.items():
+        column = table[names[place]]
+        if shape.kinds is not None and role in shape.kinds and shape.kinds[role] != "date":
+            column = _as_any_text(column)
+        columns.append(_as_text(column, role, shown(path)))
     texts = pl.DataFrame(columns).with_row_index(LINE, offset=1)
-    collector.add(Rows(path, texts, lambda row: "\t".join(value or "" for value in texts.row(row)[1:])))
+    collector.add_table(Rows(path, texts, lambda row: "\t".join(value or "" for value in texts.row(row)[1:])), shape)
+
+
+def _as_any_text(column: pl.Series) -> pl.Series:
+    """What is known of entities may be of any type: fractions and truth values are texts, lists are left out."""
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        return pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    if column.dtype == pl.Boolean or isinstance(column.dtype, pl.Time | pl.Duration):
+        return column.cast(pl.String)
+    if column.dtype.is_decimal() or (column.dtype.is_float() and (column.fill_nan(None) % 1 != 0).any()):
+        return column.fill_nan(None).cast(pl.String) if column.dtype.is_float() else column.cast(pl.String)
+    return column
 
 
 def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:

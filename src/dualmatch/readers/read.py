@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 from urllib.parse import unquote
@@ -19,8 +20,9 @@ from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_n
 from dualmatch.files.text_lines import LINE, read_fields
 from dualmatch.graph.literals import LABEL, NAMING, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
-from dualmatch.readers.columns import FACT
+from dualmatch.readers.columns import FACT, ColumnNames
 from dualmatch.readers.delimited import read_delimited
+from dualmatch.readers.entity_table import collect_entity_table
 from dualmatch.readers.facts import Collector, Rows
 from dualmatch.readers.frame import ArrowFrame, is_frame, read_frame, read_parquet
 from dualmatch.readers.rdf import read_rdf
@@ -76,7 +78,7 @@ def read_graph(
     *sources: Source,
     name: str | None = None,
     format: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: ColumnNames | None = None,
     time_format: str | None = None,
     time_predicates: TimePredicates | None = None,
     namespaces: Sequence[str] = (),
@@ -95,7 +97,10 @@ def read_graph(
     format:
         A name of `FORMATS`; by extension where None.
     columns:
-        For tables: ``{"head": "subject", …}``, or numbers from 1 where a file has no header; guessed where None.
+        For tables of facts: ``{"head": "subject", …}``, or numbers from 1 where a file has no header; ``"tail"`` may be
+        several columns, and ``"relation"`` be ``"=member of"``, the same for all. For tables with a row for each
+        entity: ``{"id": "qid", "label": "name", "date": ["born", "died"], "tail": "place", "text": "note"}``. Guessed
+        where None.
     time_format:
         ``"epoch"``, ``"epoch-ms"`` or a `strptime` format; ISO dates, years and months where None.
     time_predicates, namespaces:
@@ -121,7 +126,8 @@ def read_graph(
     """
     options = ReadOptions(
         format=format,
-        columns=columns,
+        columns={role: names if isinstance(names, str) else tuple(names) for role, names in (columns or {}).items()}
+        or None,
         time_format=time_format,
         time_predicates=time_predicates or TimePredicates(),
         namespaces=tuple(namespaces),
@@ -201,6 +207,7 @@ def _collect(source: Source, collector: Collector) -> str:
         collector.add(_tuple_rows(source, path))
     else:
         raise InputError(f"a graph cannot be read from {type(source).__name__}; give a path, a data frame or tuples")
+    collect_entity_table(collector)
     collector.end_of_file(path)
     return shown(path)
 
@@ -214,8 +221,17 @@ def _format_of(path: Path, asked: str | None) -> Format:
     for format in FORMATS.values():
         if name.endswith(format.extensions):
             return format
+    if name.endswith(".txt") and (sniffed := _sniffed(path)):
+        return FORMATS[sniffed]
     why = "has no name that shows its format" if path == STANDARD_INPUT else "its name does not show its format"
     raise InputError(f"{shown(path)}: {why}; say --format ({', '.join(FORMATS)})")
+
+
+def _sniffed(path: Path) -> str | None:
+    """The format of a text file by its first line: tabs, or commas or semicolons."""
+    with opened(path) as file:
+        line = next((line for line in islice(file, 100) if line.strip()), b"")
+    return "tsv" if b"\t" in line else "csv" if re.search(b"[,;]", line) else None
 
 
 def _tuple_rows(facts: Iterable[Sequence[object]], path: Path) -> Rows:

@@ -49,8 +49,8 @@ class ReadOptions:
 
     format: str | None = None
     """A name of `dualmatch.readers.read.FORMATS`; by the file's extension where None."""
-    columns: Mapping[str, str] | None = None
-    """For tables: head, relation, tail, begin, end or time → the column's name, or its number without a header."""
+    columns: Mapping[str, str | tuple[str, ...]] | None = None
+    """For tables: role → the column's name, or its number without a header; see `dualmatch.readers.columns`."""
     time_format: str | None = None
     """See `dualmatch.readers.time_column.TimeParser`."""
     time_predicates: TimePredicates = field(default_factory=TimePredicates)

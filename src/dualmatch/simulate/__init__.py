@@ -21,16 +21,20 @@ Examples
 """
 
 from dualmatch.simulate.benchmark_writer import write_folder
+from dualmatch.simulate.people import PeopleWorld, simulate_people, write_people
 from dualmatch.simulate.planted_pair import SimulatedPair, shuffled_copy, simulate, uniform_world
 from dualmatch.simulate.world import DEMO, World, scale_world
 
 __all__ = [
     "DEMO",
+    "PeopleWorld",
     "SimulatedPair",
     "World",
     "scale_world",
     "shuffled_copy",
     "simulate",
+    "simulate_people",
     "uniform_world",
     "write_folder",
+    "write_people",
 ]

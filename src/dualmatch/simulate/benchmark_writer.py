@@ -21,7 +21,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -74,11 +74,16 @@ def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) 
         relations = pair.relation_gold
         target = relations[:, 1] + pair.source.n_relations
         write_table(draft / "rel_pairs", (relations[:, 0], target, relations[:, 2]))
-        options = {"dualmatch": __version__, "world": pair.world.model_dump()}
-        (draft / "world.json").write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
-        sync(draft / "world.json")
+        write_options(draft, pair.world.model_dump())
     logger.info("wrote %s", path)
     return path
+
+
+def write_options(folder: Path, world: dict[str, Any]) -> None:
+    """Write the options of a simulation, and the version that drew it."""
+    options = {"dualmatch": __version__, "world": world}
+    (folder / "world.json").write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
+    sync(folder / "world.json")
 
 
 @contextmanager

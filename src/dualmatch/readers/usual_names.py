@@ -1,0 +1,166 @@
+"""What columns of tables are usually called, and what to guess from that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from dualmatch.errors import InputError
+
+_USUAL: Final = {
+    "head": "head subject subj h s headid subjectid headentity entity1 source sourceid",
+    "relation": "relation predicate property rel pred r p relationid relationship edge",
+    "tail": "tail object obj t o tailid objectid tailentity entity2 target targetid",
+    "begin": "begin start since validfrom begindate startdate begintime starttime beginyear startyear fromdate "
+    "datefrom timefrom beginning tbegin tstart occursince p580",
+    "end": "end until validto validuntil enddate endtime endyear todate dateto timeto stop ending tend occuruntil p582",
+    "time": "time date year timestamp datetime pointintime day when p585",
+    "id": "id qid identifier uri iri entity entityid item itemid person personid wikidata wikidataid wikidataqid key "
+    "code",
+    "label": "label name fullname preflabel displayname itemlabel personlabel entitylabel title",
+}
+"""Lower-case letters and digits of the names tables usually have, the likeliest first."""
+_NAMES: Final = ("head", "relation", "tail")
+_TIMES: Final = ("begin", "end", "time")
+_DATE_WORDS: Final = re.compile(
+    "born|birth|dob|died|death|dod|date|day|year|time|begin|began|start|started|since|from|end|ended|until|to|founded|"
+    "foundation|inception|established|formed|created|opened|closed|dissolved|abolished|built|published|released|married|"
+    "elected|appointed|first|last"
+)
+_ROW_NUMBERS: Final = frozenset(("", "no", "nr", "number", "row", "rownumber", "index", "unnamed0"))
+
+
+class Guess:
+    """Columns by role: those asked for, and those that their names give away.
+
+    Attributes
+    ----------
+    places:
+        Role → column numbers.
+    is_of_entities:
+        Whether a row is an entity: asked for, or guessed where there is an id or a name, and neither a relation, a tail
+        nor a begin or an end.
+
+    Examples
+    --------
+    >>> Guess(["id", "name", "born"], {}, "a.csv").is_of_entities
+    True
+    >>> Guess(["subject", "predicate", "object"], {}, "a.csv").places
+    {'head': [0], 'relation': [1], 'tail': [2]}
+    """
+
+    def __init__(self, names: Sequence[str], asked: Mapping[str, Sequence[int]], where: str) -> None:
+        self.names, self.where = names, where
+        self.asked = {role: list(places) for role, places in asked.items()}
+        self.is_of_entities = bool({"id", "date", "text"} & {*asked})
+        if not self.is_of_entities and not {*asked} - {"label", "tail"} and ("label" in asked or not asked):
+            self.is_of_entities = self._looks_like_entities()
+        self.places = self._entity_places() if self.is_of_entities else self._fact_places()
+        self.missing = [role for role in _NAMES if role not in self.places]
+
+    @property
+    def note(self) -> str:
+        """What was guessed, in words, with the columns that could have been it too."""
+        notes = []
+        used = [place for places in self.places.values() for place in places]
+        for role, places in self.places.items():
+            if role not in self.asked:
+                others = [self.names[other] for other in self._candidates(role, used)]
+                instead = f" (not {listed(others)}: to change that, --columns {role}=NAME)" if others else ""
+                notes.append(f"{role} is {self.names[places[0]]!r}{instead}")
+        return f"{self.where}: guessed that {', '.join(notes)}" if notes else ""
+
+    def _looks_like_entities(self) -> bool:
+        candidates = {role: self._candidates(role, ()) for role in _USUAL}
+        of_facts = any(candidates[role] for role in ("relation", "tail", "begin", "end"))
+        return not of_facts and bool(candidates["id"] or candidates["label"] or "label" in self.asked)
+
+    def _entity_places(self) -> dict[str, list[int]]:
+        places = dict(self.asked)
+        for role in ("id", "label"):
+            used = [place for each in places.values() for place in each]
+            if role not in places and (free := self._candidates(role, used)):
+                places[role] = [self._only(role, free)]
+        if "id" not in places:  # a name is the best id there is
+            places["id"] = places.get("label") or []
+        if not places["id"]:
+            raise InputError(
+                f"{self.where}: cannot tell which column is the id; the columns are {listed(self.names)}: say so with "
+                f"--columns id=NAME"
+            )
+        return places
+
+    def _fact_places(self) -> dict[str, list[int]]:
+        """Begin and end before a point in time."""
+        places = dict(self.asked)
+        for role in (*_NAMES, *_TIMES):
+            dated = {*places} & {*_TIMES}
+            if role in places or (role == "time" and dated) or (role != "time" and role in _TIMES and "time" in places):
+                continue
+            free = self._candidates(role, [place for each in places.values() for place in each])
+            # Where a fact comes from is often called its source: only beside a target is it a head.
+            if free and role == "head" and _plain(self.names[free[0]]).startswith("source"):
+                free = free if any(_plain(name).startswith("target") for name in self.names) else []
+            if free:
+                places[role] = [self._only(role, free)]
+        if "label" not in places and "head" in places:  # as results of SPARQL queries have it: person, personLabel
+            label = f"{_plain(self.names[places['head'][0]])}label"
+            found = [place for place, name in enumerate(self.names) if _plain(name) == label]
+            places |= {"label": found} if len(found) == 1 else {}
+        return places
+
+    def _only(self, role: str, free: Sequence[int]) -> int:
+        same = [self.names[place] for place in free if _plain(self.names[place]) == _plain(self.names[free[0]])]
+        if len(same) > 1:
+            raise InputError(
+                f"{self.where}: columns {listed(same)} could each be the {role}; say which with --columns {role}=NAME"
+                + (", and give each its own name" if len({*same}) < len(same) else "")
+            )
+        return free[0]
+
+    def _candidates(self, role: str, used: Collection[int]) -> list[int]:
+        """Free columns that may have the role, by usual names, the likeliest first."""
+        usual = _USUAL[role].split()
+        likely = [place for place, name in enumerate(self.names) if _plain(name) in usual and place not in used]
+        return sorted(likely, key=lambda place: usual.index(_plain(self.names[place])))
+
+
+def names_a_date(name: str) -> bool:
+    """Whether a column's name says that it holds dates.
+
+    >>> [names_a_date(name) for name in ("birth_date", "dateOfDeath", "FOUNDED", "place")]
+    [True, True, True, False]
+    """
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
+    return any(_DATE_WORDS.fullmatch(word.lower()) for word in words)
+
+
+def example_columns(names: Sequence[str]) -> str:
+    """What to write after a guess that failed, with the table's own names: for rows that are facts, and entities.
+
+    >>> example_columns(["no", "who", "did", "whom", "day"])
+    '--columns head=who,relation=did,tail=whom,time=day, or, if each row is an entity, --columns id=who'
+    """
+    dates = [name for name in names if names_a_date(name)][:2]
+    others = [name for name in names if name not in dates and _plain(name) not in _ROW_NUMBERS] or ["NAME"]
+    roles = ("head", "relation", "tail") if len(others) == 3 else ("head", "tail", "tail")
+    pairs = [*zip(roles, others + ["NAME"] * (2 - len(others)), strict=False)]
+    pairs += [("time", dates[0])] if len(dates) == 1 else [*zip(("begin", "end"), dates, strict=False)]
+    facts, entities = (_option(given) for given in (pairs, [("id", others[0])]))
+    return f"{facts}, or, if each row is an entity, {entities}"
+
+
+def _option(pairs: Sequence[tuple[str, str]]) -> str:
+    text = ",".join(f"{role}={name[:40]}" for role, name in pairs)
+    return f"--columns {text}" if re.fullmatch(r"[\w=,.-]+", text) else f"--columns '{text}'"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, the first twelve of them."""
+    shown = ", ".join(repr(name[:40]) for name in names[:12])
+    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())

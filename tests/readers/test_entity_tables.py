@@ -1,0 +1,301 @@
+"""Tables with a row for each entity, and facts whose relation is in no column: what each column becomes."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dualmatch import InputError
+from dualmatch.graph.times import format_date
+from dualmatch.readers.columns import parse_columns
+from dualmatch.readers.read import Reading, read
+from dualmatch.readers.read_options import ReadOptions
+
+PEOPLE = (
+    "id,name,born,died,place,mother,children,note\n"
+    "p1, Ada Lovelace ,1815-12-10,27 November 1852,London,p3,3,wrote notes\n"
+    "p2,Charles Babbage,1791,1871-10-18,London,,8,\n"
+    "p3,Anne Isabella Byron,1792-05-17,,Seaham,,1,knew algebra\n"
+    "p4,George Byron,1788-01-22,1824-04-19, London ,,3,wrote Don Juan\n"
+    "p5,,,,,,,\n"
+)
+FACTS = {("p1", "place", "London"), ("p2", "place", "London"), ("p4", "place", "London")}
+DATES = {
+    ("p1", "born", "1815-12-10"),
+    ("p1", "died", "1852-11-27"),
+    ("p2", "born", "1791"),
+    ("p2", "died", "1871-10-18"),
+    ("p3", "born", "1792-05-17"),
+    ("p4", "born", "1788-01-22"),
+    ("p4", "died", "1824-04-19"),
+}
+MEMBERS = "person,area,party,start_date,end_date,source\n"
+
+
+def reading(text: str | bytes, columns: str | None = None, name: str = "a.csv", **options: object) -> Reading:
+    with tempfile.TemporaryDirectory() as here:
+        path = Path(here) / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        asked = parse_columns(columns) if columns else None
+        try:
+            return read([path], ReadOptions(columns=asked, names="auto", **options))  # type: ignore[arg-type]
+        except InputError as error:
+            raise InputError(str(error).replace(str(path), name)) from None
+
+
+def facts(found: Reading) -> set[tuple[str, str, str]]:
+    graph = found.graph
+    columns = zip(graph.head, graph.relation, graph.tail, strict=True)
+    return {(graph.entities[h], graph.relations[r], graph.entities[t]) for h, r, t in columns}
+
+
+def dates(found: Reading) -> set[tuple[str, str, str]]:
+    graph = found.graph
+    columns = zip(graph.dates.entity, graph.dates.relation, graph.dates.begin, strict=True)
+    return {(graph.entities[e], graph.relations[r], format_date(int(begin))) for e, r, begin in columns}
+
+
+def labels(found: Reading) -> dict[str, str]:
+    assert found.literals is not None
+    return {found.graph.entities[row]: label for row, label in found.literals.labels.items()}
+
+
+def refusal(text: str, columns: str | None = None, **options: object) -> str:
+    with pytest.raises(InputError) as caught:
+        reading(text, columns, **options)
+    return str(caught.value)
+
+
+def as_parquet(text: str) -> bytes:
+    buffer = io.BytesIO()
+    pl.read_csv(text.encode(), infer_schema=False).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", PEOPLE),
+        ("a.tsv", PEOPLE.replace(",", "\t")),
+        ("a.txt", PEOPLE.replace(",", "\t")),
+        ("b.txt", PEOPLE),
+        ("a.csv", PEOPLE.replace("p1,", '"p1",')),
+        ("a.csv", PEOPLE.replace(",", ";")),
+        ("a.parquet", as_parquet(PEOPLE)),
+    ],
+)
+def test_columns_are_what_their_values_are(name: str, content: str | bytes) -> None:
+    found = reading(content, name=name)
+    assert facts(found) == FACTS | {("p3", "place", "Seaham"), ("p1", "mother", "p3")}
+    assert dates(found) == DATES
+    names = {"p1": "Ada Lovelace", "p2": "Charles Babbage", "p3": "Anne Isabella Byron", "p4": "George Byron"}
+    assert labels(found) == names | {"London": "London", "Seaham": "Seaham"}
+    assert "p5" in found.graph.entities
+    guessed, typed = (note.split(": ", 1)[1] for note in found.notes)
+    assert guessed == "guessed that id is 'id', label is 'name'"
+    assert typed.startswith(
+        "each row is an entity; dates: 'born', 'died'; neighbours: 'place', 'mother'; text, not compared: 'children', "
+        "'note' (to change that: --columns id=NAME"
+    )
+
+
+def test_what_a_column_is_can_be_said() -> None:
+    found = reading(PEOPLE.replace("p5,", "p5,Nobody"), "id=name,text=place,date=born,tail=died,tail=note,text=id")
+    assert dates(found) >= {("Ada Lovelace", "born", "1815-12-10")}
+    assert facts(found) >= {
+        ("Ada Lovelace", "died", "27 November 1852"),
+        ("Ada Lovelace", "note", "wrote notes"),
+    }
+    assert "place" not in found.graph.relations
+    assert found.rejections.total == 0
+
+
+def test_a_row_without_an_id_is_rejected() -> None:
+    assert refusal(PEOPLE + ",Mary,1797,,,,,\n").startswith("a.csv:7: no id; every row needs one")
+    assert reading(PEOPLE + ",Mary,1797,,,,,\n", on_error="skip").rejections.total == 1
+    assert refusal(PEOPLE, "id=name").startswith("a.csv:6: no id")
+
+
+def test_a_name_is_an_id_where_there_is_no_other() -> None:
+    found = reading("name,born,place\nAda,1815,London\nCharles,1791,London\n")
+    assert facts(found) == {("Ada", "place", "London"), ("Charles", "place", "London")}
+    assert labels(found) == {"Ada": "Ada", "Charles": "Charles", "London": "London"}
+
+
+def test_rows_of_one_id_are_one_entity() -> None:
+    found = reading("id,born,party\na,1815,red\na,1815-02,blue\nb,1816,red\nc,,blue\n")
+    assert facts(found) == {
+        ("a", "party", "red"),
+        ("a", "party", "blue"),
+        ("b", "party", "red"),
+        ("c", "party", "blue"),
+    }
+    assert "; 1 rows repeat an id and add to the same entity" in found.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("x", "1815 1791 1792", "date"),
+        ("x", "18150203 17910304", "date"),
+        ("x", "1830s 183X 1831", "date"),
+        ("x", "12 180 7", "text"),
+        ("x", "12000 15000 12000 12000", "text"),
+        ("x", "1.5 2.5 1.5", "text"),
+        ("year", "12 180 7", "date"),
+        ("dateOfBirth", "unknown unknown 1815 unknown", "date"),
+        ("x", "unknown unknown 1815 unknown", "tail"),
+        ("birth_place", "Rome Rome Bonn", "tail"),
+        ("x", "red red blue green", "tail"),
+        ("x", "red blue green", "text"),
+        ("x", "i1 i0 rome", "tail"),
+        ("x", "", "text"),
+    ],
+)
+def test_kinds_of_columns(name: str, values: str, kind: str) -> None:
+    texts = values.split() or [""] * 3
+    rows = "".join(f"i{row},{text},same\n" for row, text in enumerate(texts))
+    note = reading(f"id,{name},other\n{rows}", "id=id,tail=other").notes[0]
+    words = {"date": "dates", "tail": "neighbours", "text": "text, not compared"}
+    assert [f"{words[each]}: '{name}'" in note for each in words] == [each == kind for each in words], note
+
+
+def test_dates_in_another_form_are_refused_with_the_format() -> None:
+    said = refusal("id,born,x\na,13/02/1815,u\nb,14/02/1815,u\n")
+    assert said.startswith("a.csv:2: '13/02/1815' is no date")
+    assert said.endswith("2 of 2 dates in 'born' cannot be read; add --time-format %d/%m/%Y")
+    assert len(reading("id,born,x\na,13/02/1815,u\nb,14/02/1815,u\n", time_format="%d/%m/%Y").graph.dates) == 2
+
+
+def test_a_few_wrong_dates_are_unknown() -> None:
+    rows = "".join(f"i{row},18{row:02d}\n" for row in range(20))
+    found = reading(f"id,born\n{rows}j,1815-02-30\n")
+    assert len(found.graph.dates) == 20
+    assert "j" in found.graph.entities
+    assert found.notes[-1].split("a.csv: ")[1] == (
+        "1 of 21 dates cannot be read and is unknown; line 22: '1815-02-30': month 2 of 1815 has no day 30"
+    )
+
+
+def test_a_frame_of_any_types() -> None:
+    frame = pl.DataFrame(
+        {
+            "id": [1, 2, 3],
+            "born": [1815, 1791, None],
+            "height": [1.62, 1.8, None],
+            "alive": [False, False, True],
+            "tags": [["a"], ["b"], []],
+        }
+    )
+    found = read([frame], ReadOptions())
+    assert dates(found) == {("1", "born", "1815"), ("2", "born", "1791")}
+    assert facts(found) == {("1", "alive", "false"), ("2", "alive", "false"), ("3", "alive", "true")}
+
+
+def test_several_tails_in_a_row_are_facts_of_their_own_relations() -> None:
+    rows = "Ada , North,Red,1815,1820,http://x\nBob,South,,1816,,http://x\nEve,,,,,\n"
+    found = reading(MEMBERS + rows, "head=person,tail=area,tail=party,begin=start_date,end=end_date")
+    assert facts(found) == {("Ada", "area", "North"), ("Ada", "party", "Red"), ("Bob", "area", "South")}
+    assert [format_date(int(code)) for code in found.graph.end] == ["1820", "1820", "?"]
+
+
+def test_a_relation_that_is_the_same_for_all() -> None:
+    rows = "Ada,North,Red,1815,1820,http://x\n"
+    found = reading(MEMBERS + rows, "head=person,relation==member of,tail=party,label=source")
+    assert facts(found) == {("Ada", "member of", "Red")}
+    assert labels(found) == {"Ada": "http://x"}
+    assert "begin is 'start_date'" in found.notes[0]
+    bare = reading("Ada\tRed\t1815\n", "head=1,relation==in,tail=2,time=3", "a.tsv")
+    assert facts(bare) == {("Ada", "in", "Red")}
+    both = reading("s,p,o1,o2\nAda,knew,Bob,Eve\n", "head=s,relation=p,tail=o1,tail=o2")
+    assert facts(both) == {("Ada", "knew", "Bob"), ("Ada", "knew", "Eve")}
+
+
+def test_a_date_of_a_row_with_two_facts_is_counted_once() -> None:
+    rows = "".join(f"Ada,North,Red,18{row:02d},,\n" for row in range(20)) + "Ada,North,Red,1815-02-30,,\nx,,,soon,,\n"
+    found = reading(MEMBERS + rows, "head=person,tail=area,tail=party")
+    assert "2 of 22 dates cannot be read and are unknown; line 22" in found.notes[-1]
+    assert found.graph.n_facts == 42
+    assert refusal(MEMBERS + ",North,Red,1815,,\n", "head=person,tail=area,tail=party").startswith("a.csv:2: no head")
+
+
+def test_the_label_of_a_query_result_is_found() -> None:
+    found = reading("item,itemLabel,p,o\nQ7259,Ada Lovelace,P26,Q1\n", "head=item")
+    assert labels(found) == {"Q7259": "Ada Lovelace"}
+
+
+def test_where_a_fact_comes_from_is_no_head() -> None:
+    said = refusal(MEMBERS + "Ada,North,Red,1815,1820,http://x\n")
+    assert said == (
+        "a.csv: cannot tell which column is the head; the columns are 'person', 'area', 'party', 'start_date', "
+        "'end_date', 'source': say so with --columns head=person,tail=area,tail=party,begin=start_date,end=end_date, "
+        "or, if each row is an entity, --columns id=person (numbers from 1 where the file has no header)"
+    )
+    assert reading(MEMBERS + "Ada,North,Red,1815,1820,http://x\n", said.split("--columns ")[1].split(", or")[0])
+    assert facts(reading("source,rel,target\na,r,b\n")) == {("a", "r", "b")}
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("id=id,head=name", "columns: id is for a table with a row for each entity, head for one with"),
+        ("id=id,id=name", "--columns: id is given 2 times; only date, tail or text may be"),
+        ("colour=name", "columns: there is no 'colour'; a row that is a fact has head, relation"),
+        ("id=1,tail=2", "columns: numbers for a table of entities; it needs a header"),
+        ("head=1,tail=2", "columns: no number for relation; a table without a header needs head, relation"),
+        ("id=nobody", "a.csv: no column 'nobody'; the columns are 'id', 'name'"),
+        ("date=born,text=id,text=name", "a.csv: cannot tell which column is the id"),
+        ("head=id,tail=", "--columns 'tail=': write head=NAME"),
+    ],
+)  # fmt: skip
+def test_columns_that_cannot_be(columns: str, words: str) -> None:
+    assert refusal("id,name,born\na,b,1815\n", columns).startswith(words)
+
+
+def test_rows_of_another_width_are_reported_by_their_line() -> None:
+    assert refusal("Ada\tmet\tBob\nAda\tmet\tEve\tsince\t1815\n", "head=1,relation=2,tail=3,time=5", name="a.tsv") == (
+        "a.tsv:1: has 3 columns, there is no column 5 for time"
+    )
+    rows = "Ada\tmet\tBob\tsince\t1815\nAda\tmet\tEve\n"
+    columns = "head=1,relation=2,tail=3,time=5"
+    assert refusal(rows, columns, name="a.tsv").startswith("a.tsv:2: 3 columns where the first line has 5")
+    assert reading(rows, columns, "a.tsv", on_error="skip").graph.n_facts == 1
+
+
+def test_options_with_several_columns_are_kept() -> None:
+    options = ReadOptions(columns=parse_columns("id=id,date=born,date=died"))
+    assert ReadOptions.from_dict(options.as_dict()) == options
+
+
+CELLS = st.sampled_from(["", "a", "b", "Rome", "1815", "1830s", "2/3/1815", "7", "unknown", " ", "t1", "1815-02-30"])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.sampled_from(["id", "name", "born", "place", "x", "", "source", "date", "label"]), min_size=1, max_size=5
+    ),
+    st.lists(st.lists(CELLS | st.text(max_size=3), min_size=1, max_size=5), max_size=8),
+    st.sampled_from(
+        [None, "id=id", "id=name,date=born", "head=id,tail=place", "label=name", "head=id,relation==r,tail=x"]
+    ),
+    st.sampled_from(["dates", "stop", "skip"]),
+)
+def test_any_table_is_a_graph_or_a_refusal(
+    header: list[str], rows: list[list[str]], columns: str | None, on_error: str
+) -> None:
+    text = "\n".join(",".join(row) for row in [header, *rows])
+    try:
+        found = reading(text.encode("utf-8", "replace"), columns, on_error=on_error)
+    except InputError as error:
+        refused = str(error)
+    else:
+        refused = "a.csv:"
+        assert not found.graph.is_empty
+    assert refused.startswith(("a.csv:", "columns:"))
