@@ -1,5 +1,6 @@
 """Messages: what, where, and how many more."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,37 @@ def test_all_public_names_are_there_and_listed() -> None:
         assert getattr(dualmatch, name) is not None
     assert {"read", "read_name_pairs", "read_links", "write_report", "DualMatchError"} <= set(dualmatch.__all__)
     assert not hasattr(dualmatch, "read_grounds")
+
+
+FACTS = [("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda graph: dualmatch.align(graph, graph, config={"hops": 9}), "option hops: "),
+        (lambda graph: dualmatch.align(graph, graph, config={"hop": 1}), "option hop: there is none of this name"),
+        (lambda graph: dualmatch.align(graph, graph, config="fast"), "config: 'fast' holds no options"),
+        (lambda graph: dualmatch.align(graph, graph, 3), "seeds: not all pairs have two parts"),
+        (lambda graph: dualmatch.align(graph, graph, forbid=3), "forbidden pairs: "),
+        (lambda graph: dualmatch.align(graph, graph, literals=3), "literals: give a pair"),
+        (lambda graph: dualmatch.align(graph, graph, literals=({}, {})), "literals: give a pair"),
+        (lambda graph: dualmatch.align(graph, graph, engine="dask"), "engine: 'dask' is none"),
+        (lambda graph: dualmatch.explain(3, "Ada"), "3 is no alignment"),
+        (lambda graph: dualmatch.TemporalGraph.from_facts(3), "graph: 3 holds no facts"),
+        (lambda graph: dualmatch.read_links("/nowhere/links.tsv"), "/nowhere/links.tsv: no such file"),
+        (lambda graph: dualmatch.read_name_pairs("/nowhere/gold"), "/nowhere/gold: no such file"),
+    ],
+)
+def test_what_is_wrong_in_a_call_is_an_error_of_ours(
+    call: Callable[[dualmatch.TemporalGraph], object], words: str
+) -> None:
+    with pytest.raises(DualMatchError) as caught:
+        call(dualmatch.TemporalGraph.from_facts(FACTS))
+    assert str(caught.value).startswith(words)
+
+
+def test_options_may_be_a_dict() -> None:
+    graph = dualmatch.TemporalGraph.from_facts(FACTS)
+    found = dualmatch.align(graph, graph, config={"method": "temporal", "hops": 1}, min_confidence=0.1)
+    assert (found.config.method, found.config.hops, found.config.min_confidence) == ("temporal", 1, 0.1)

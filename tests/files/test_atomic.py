@@ -161,7 +161,7 @@ def test_names_cannot_be_foreseen_and_links_are_not_followed(old: Path, monkeypa
     assert len(names) == 3
     victim = old.with_name("victim")
     victim.write_text("precious")
-    monkeypatch.setattr(temporary.secrets, "token_hex", lambda _: "0" * 16)  # as if it were foreseen
+    monkeypatch.setattr(temporary.os, "urandom", bytes)  # as if it were foreseen
     old.with_name(f".result.{'0' * 16}.part").symlink_to(victim)
     with pytest.raises(OutputError, match="nothing was changed"):
         write_text(old, "newest")

@@ -50,6 +50,13 @@ _PANELS: Final = {
 }
 
 
+def _check_output(context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
+    """Refuse a call without a place for the links before anything is loaded; options that are given come first."""
+    if output is None and context.params.get("run_path") is None and not context.params.get("resume"):
+        raise click.UsageError("Missing option '-o' / '--output', or '--run' for a run with a folder of its own.")
+    return output
+
+
 @click.command("align", panels=[click.RichOptionPanel(name, options=words.split()) for name, words in _PANELS.items()])
 @graphs_argument
 @path_option(
@@ -57,6 +64,7 @@ _PANELS: Final = {
     "Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
     ".sssom.tsv; - is standard output (TSV), and nothing else goes there.  [default with --run: its links.tsv]",
     "--output",
+    callback=_check_output,
 )
 @path_option(
     "--run",
@@ -218,10 +226,8 @@ def align_command(
 def _links_path(output: Path | None, run: Path | None, resume: bool, checkpoint: Path | None) -> Path:
     """Where the links go; what does not go together is refused."""
     if run is None:
-        if resume:
+        if resume or output is None:  # `_check_output` has refused a call that has neither
             raise InputError("--resume continues the run of a folder; say which with --run FOLDER")
-        if output is None:
-            raise click.UsageError("Missing option '-o' / '--output', or '--run' for a run with a folder of its own.")
         return output
     if output == STANDARD_OUTPUT:
         raise InputError("a run with a folder keeps its links in a file; give -o a file, or leave it out")

@@ -9,8 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,7 +22,7 @@ def make_beside(place: Path) -> tuple[Path, int]:
     """A new file in the folder of `place`, open for writing and locked; leftovers of the same place are removed."""
     remove_leftovers(place)
     while True:
-        path = place.with_name(f"{_start(place)}{secrets.token_hex(8)}.part")
+        path = place.with_name(f"{_start(place)}{os.urandom(8).hex()}.part")
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         if _is_ours(path, handle):
             return path, handle
@@ -36,7 +34,7 @@ def folder_beside(place: Path) -> Iterator[Path]:
     """A new folder for this user alone, removed at the end of the block; `place` as in `make_beside`."""
     remove_leftovers(place)
     while True:
-        path = place.with_name(f"{_start(place)}{secrets.token_hex(8)}.part")
+        path = place.with_name(f"{_start(place)}{os.urandom(8).hex()}.part")
         path.mkdir(mode=0o700)
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -44,7 +42,7 @@ def folder_beside(place: Path) -> Iterator[Path]:
                 yield path
                 return
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove_tree(path)
             os.close(handle)
 
 
@@ -70,9 +68,15 @@ def _remove_if_left(path: Path) -> None:
     try:
         if os.fstat(handle).st_uid == os.geteuid():
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+            _remove_tree(path) if os.path.isdir(path) else os.unlink(path)
     finally:
         os.close(handle)
+
+
+def _remove_tree(path: Path) -> None:
+    import shutil  # here, since help and errors in options must not wait for it
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_ours(path: Path, handle: int) -> bool:

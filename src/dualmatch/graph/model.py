@@ -107,6 +107,8 @@ class TemporalGraph:
         relations: dict[str, int] = {}
         rows: list[tuple[int, int, int, int, int]] = []
         dates: list[tuple[int, int, int, int]] = []
+        if not isinstance(facts, Iterable):
+            raise InputError(f"{name}: {facts!r} holds no facts; give tuples (head, relation, tail[, begin[, end]])")
         for number, fact in enumerate(facts, start=1):
             if not 3 <= len(fact) <= 5:
                 raise InputError(

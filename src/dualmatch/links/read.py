@@ -129,15 +129,15 @@ class LinksFile:
 
 
 def read_links(
-    path: Path, naming: Naming | None = None, format: str | None = None
+    path: str | Path, naming: Naming | None = None, format: str | None = None
 ) -> tuple[list[Link], NDArray[np.float64]]:
     """The linked pairs of a file by name, and their confidences; parameters as in `LinksFile`."""
-    return LinksFile(path, naming, format).links
+    return LinksFile(Path(path), naming, format).links
 
 
-def read_name_pairs(path: Path) -> list[Link]:
+def read_name_pairs(path: str | Path) -> list[Link]:
     """A gold file of two columns of names, without a header."""
-    table = read_fields(path, ("source", "target"), 2, "a pair")
+    table = read_fields(Path(path), ("source", "target"), 2, "a pair")
     return list(table.select("source", "target").iter_rows())
 
 

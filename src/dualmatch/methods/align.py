@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +62,7 @@ def align(
     checkpoint: str | Path | None = None,
     engine: Engine | None = None,
     store: RunStore | None = None,
-    config: Config | None = None,
+    config: Config | Mapping[str, object] | None = None,
     **options: object,
 ) -> Alignment:
     """Find which entities of two temporal graphs are the same.
@@ -90,8 +90,8 @@ def align(
         Keeps the result of every stage; what it has kept already is not computed again
         (`dualmatch.runs.folder.RunFolder` keeps it in files).
     config, options:
-        A whole `Config`, or some of its options by name (``method="temporal"``, ``hops=2`` …); by name, only those
-        that the method reads.
+        A whole `Config`, a dict of options, or some of them by name (``method="temporal"``, ``hops=2`` …); by name,
+        only those that the method reads.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def align(
     >>> [(s, t) for s, t, _ in align(yago, wiki, method="temporal").links()]
     [('Ada', 'Q7'), ('Book', 'Q8'), ('Charles', 'Q9')]
     """
-    config = config if config is not None and not options else Config.checked(**{**_given(config), **options})
+    config = Config.checked(**_given(config) | options) if options or not isinstance(config, Config) else config
     source, target = as_graph(source, "source"), as_graph(target, "target")
     check_graphs(source, target)
     check_memory(source, target, config)
@@ -120,6 +120,8 @@ def align(
             "\n".join(f"option {name}: method {config.method} does not read it; leave it out" for name in foreign)
         )
     check_labels(literals is not None, config.method)
+    if engine is not None and not callable(getattr(engine, "map", None)):
+        raise InputError(f"engine: {engine!r} is none; give a dualmatch.engine.cluster.Cluster, or leave it out")
     if literals is not None:
         warn_of_missing_labels(literals, source, target)
     if checkpoint is not None and config.method not in TRAINED:
@@ -312,5 +314,9 @@ METHODS: Final[dict[Method, Callable[[MethodContext], Alignment]]] = {
 }
 
 
-def _given(config: Config | None) -> dict[str, object]:
-    return {} if config is None else {name: getattr(config, name) for name in config.model_fields_set}
+def _given(config: Config | Mapping[str, object] | None) -> dict[str, object]:
+    if isinstance(config, Config):
+        return {name: getattr(config, name) for name in config.model_fields_set}
+    if config is None or isinstance(config, Mapping):
+        return {str(name): value for name, value in (config or {}).items()}
+    raise ConfigError(f"config: {config!r} holds no options; give a Config, or a dict of options")

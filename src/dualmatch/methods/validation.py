@@ -14,7 +14,7 @@ from dualmatch.config import EXPLAINED, Config, Method
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import NO_PARTNER, Ints, Pairs
-from dualmatch.graph.literals import LiteralPair
+from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen
@@ -51,7 +51,7 @@ def check_pairs(
     """
     try:
         given = np.asarray([] if pairs is None else pairs if isinstance(pairs, np.ndarray) else [*pairs])
-    except ValueError:
+    except (TypeError, ValueError):
         raise InputError(f"{what}: not all pairs have two parts; give a source and a target for each") from None
     if given.size == 0:
         return np.zeros((0, 2), np.int32)
@@ -148,7 +148,9 @@ def check_labels(wanted: bool, method: Method) -> None:
 
 
 def warn_of_missing_labels(literals: LiteralPair, source: TemporalGraph, target: TemporalGraph) -> None:
-    """Labels are compared: those of one side alone say nothing."""
+    """Labels are compared: those of one side alone say nothing. An `InputError` where they are none."""
+    if not (isinstance(literals, tuple | list) and [type(each) for each in literals] == [Literals, Literals]):
+        raise InputError("literals: give a pair, the Literals of the source and of the target")
     without = [graph.name for graph, said in zip((source, target), literals, strict=True) if not len(said)]
     if without:
         logger.warning(

@@ -115,6 +115,8 @@ def explain(
     ('Q7', 'met (= P2) → Charles (= Q9), in 1833')
     """
     known = read_explanation_basis(alignment) if isinstance(alignment, str | Path) else alignment
+    if not isinstance(known, Alignment | ExplanationBasis):
+        raise InputError(f"{known!r} is no alignment; give one, or the path of a file of links")
     return explain_entity(known, entity, target=target, versus=versus)
 
 
