@@ -18,11 +18,10 @@ from pydantic import (
 
 from dualmatch.errors import ConfigError
 from dualmatch.memory import checked_limit, default_limit, parse_bytes
+from dualmatch.option_texts import METHOD_OPTIONS
 
 Method = Literal["temporal", "dualmatch", "evidence", "fused"]
 DEFAULT_METHOD: Method = "evidence"
-PAPER_ALPHAS = tuple(k / 4 for k in range(9))
-"""R_α of the paper: 0, 0.25, … 2."""
 TRAINED: frozenset[Method] = frozenset({"dualmatch", "fused"})
 """Methods that train, so need the extra [gnn]."""
 EXPLAINED: frozenset[Method] = frozenset({"evidence", "fused"})
@@ -59,6 +58,11 @@ def _bytes(value: object) -> object:
     return parse_bytes(value) if isinstance(value, str) else value
 
 
+def _option(name: str, **bounds: Any) -> Any:
+    default, text = METHOD_OPTIONS[name]
+    return Field(default=default, description=text, **bounds)
+
+
 class Config(BaseModel):
     """Options of `dualmatch.align`; the defaults are those behind the published figures.
 
@@ -80,78 +84,33 @@ class Config(BaseModel):
         description="how to align: 'evidence' goes by shared dated facts, 'temporal' is the paper's learning-free time "
         "channel, 'dualmatch' the paper's whole method and 'fused' all of these (both need the extra [gnn])",
     )
-    min_confidence: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="give only pairs of at least this confidence; by rule: above 0.5 for evidence and fused, "
-        "all for the others",
-    )
-    max_fdr: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="give only the surest pairs, as many as keep the expected share of wrong ones within this "
-        "(methods evidence and fused; in the place of their own threshold; together with min_confidence, both hold)",
-    )
-    many_to_one: bool = Field(
-        default=False, description="let several source entities take one target (methods evidence and fused)"
-    )
-    seed: int = Field(default=0, ge=0, description="seed of every random choice")
+    min_confidence: float | None = _option("min_confidence", ge=0, le=1)
+    max_fdr: float | None = _option("max_fdr", ge=0, le=1)
+    many_to_one: bool = _option("many_to_one")
+    seed: int = _option("seed", ge=0)
     memory_limit: Annotated[int, BeforeValidator(_bytes), AfterValidator(checked_limit)] = Field(
-        default_factory=default_limit,
-        description="what large matrices may take: 8GB, 6GiB, 500MB or 50% of the machine; a run that cannot do with "
-        "it is refused (default: 60%)",
+        default_factory=default_limit, description=METHOD_OPTIONS["memory_limit"][1]
     )
-    hops: int = Field(default=2, ge=0, le=5, description="L: how many hops temporal features travel")
-    zero_counts: bool = Field(
-        default=False, description="let times without a fact enter the row softmax, as eq. time_adj is printed"
-    )
-    sharpness: float = Field(
-        default=50.0,
-        gt=0,
-        le=1000,
-        description="Sinkhorn's kernel is exp(sharpness * similarity), for methods temporal and dualmatch; "
-        "evidence and fused choose their own",
-    )
-    sinkhorn_iterations: int = Field(
-        default=10,
-        ge=1,
-        le=1000,
-        description="rows, then columns, this many times, for methods temporal and dualmatch; the others do without",
-    )
+    hops: int = _option("hops", ge=0, le=5)
+    zero_counts: bool = _option("zero_counts")
+    sharpness: float = _option("sharpness", gt=0, le=1000)
+    sinkhorn_iterations: int = _option("sinkhorn_iterations", ge=1, le=1000)
 
-    dimension: int = Field(default=128, ge=2, le=4096, description="d: length of the relational encoder's vectors")
-    epochs: int | None = Field(
-        default=None,
-        ge=0,
-        description="passes over the seeds; by rule: 3 with pseudo-seeds, 10 with seeds, 20 with few",
-    )
-    batch: int = Field(default=512, ge=1, description="seed pairs a training step")
-    learning_rate: float = Field(default=0.005, gt=0, description="step size of the optimiser, RMSprop")
-    dropout: float = Field(default=0.3, ge=0, lt=1, description="share of features dropped while training")
-    reflection: Reflection = Field(
-        default="auto",
-        description="what neighbours are reflected by: all (relations and times), times or none; auto: all where both "
-        "graphs have about as many relations, else nothing",
-    )
-    negatives: Negatives = Field(
-        default="both",
-        description="negative samples in training: the entities of the other graph, or of both",
-    )
-    time_aspect: bool = Field(default=True, description="give the encoder its third aspect, the times at an entity")
-    device: str = Field(default="cpu", description="where to train: cpu, cuda, cuda:0 …")
+    dimension: int = _option("dimension", ge=2, le=4096)
+    epochs: int | None = _option("epochs", ge=0)
+    batch: int = _option("batch", ge=1)
+    learning_rate: float = _option("learning_rate", gt=0)
+    dropout: float = _option("dropout", ge=0, lt=1)
+    reflection: Reflection = _option("reflection")
+    negatives: Negatives = _option("negatives")
+    time_aspect: bool = _option("time_aspect")
+    device: str = _option("device")
 
-    decoder: Decoder = Field(
-        default="graph-matching",
-        description="how to fuse the channels: by graph matching, or naively (the paper's concatenated features)",
+    decoder: Decoder = _option("decoder")
+    alphas: Annotated[tuple[Annotated[float, Field(ge=0)], ...], BeforeValidator(_numbers)] = _option(
+        "alphas", min_length=1
     )
-    alphas: Annotated[tuple[Annotated[float, Field(ge=0)], ...], BeforeValidator(_numbers)] = Field(
-        default=PAPER_ALPHAS,
-        min_length=1,
-        description="R_α: weights of the temporal channel to choose from, separated by commas",
-    )
-    wl_iterations: int = Field(default=8, ge=0, le=50, description="h: refinements of the WL kernels")
+    wl_iterations: int = _option("wl_iterations", ge=0, le=50)
 
     @model_validator(mode="wrap")
     @classmethod

@@ -16,10 +16,12 @@ from dualmatch.cli import align, experiment, method_options, reader_options
 from dualmatch.cli.main import VERBS, cli, load_verb, main
 from dualmatch.config import Config, Method
 from dualmatch.links.write import LINK_FORMATS
+from dualmatch.option_texts import METHOD_OPTIONS, WORLD_OPTIONS
 from dualmatch.readers.read import FORMATS
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT
 from dualmatch.research.experiments.catalogue import EXPERIMENTS
 from dualmatch.review.serve import LOOPBACK
+from dualmatch.simulate import World
 from dualmatch.version import __version__
 
 YOUR_DATA = ["align", "inspect", "explain", "report", "review", "merge", "evaluate", "update", "demo"]
@@ -99,16 +101,26 @@ def test_align_lists_its_options_in_groups_everyday_ones_first() -> None:
 
 
 def test_options_written_out_are_those_of_the_config() -> None:
-    assert {"method", *method_options.OPTIONS} == {*Config.model_fields}
+    assert {"method", *METHOD_OPTIONS} == {*Config.model_fields}
     assert get_args(Method) == method_options.METHODS
     simple = {int: click.INT, float: click.FLOAT, bool: click.BOOL, str: click.STRING}
-    for name, (kind, default, _) in method_options.OPTIONS.items():
-        field = Config.model_fields[name]
+    declared = {each.name: each.type for each in load_verb("align").params}
+    for name, (default, text) in METHOD_OPTIONS.items():
+        field, kind = Config.model_fields[name], declared[name]
+        assert field.description == text
         assert default == (None if field.default is PydanticUndefined else field.default), name
         if isinstance(kind, click.Choice):
             assert tuple(kind.choices) == get_args(field.annotation), name
         elif name not in ("memory_limit", "alphas"):  # texts, which the config parses
             assert kind is simple[(get_args(field.annotation) or (field.annotation,))[0]], name
+
+
+def test_options_of_a_world_are_those_of_the_command() -> None:
+    assert [*WORLD_OPTIONS] == [*World.model_fields]
+    declared = {each.name: each.type for each in load_verb("simulate").params}
+    for name, (default, _) in WORLD_OPTIONS.items():
+        assert World.model_fields[name].annotation is type(default)
+        assert declared[name] is (click.INT if isinstance(default, int) else click.FLOAT)
 
 
 def test_choices_written_out_are_those_of_the_registries() -> None:

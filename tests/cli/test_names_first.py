@@ -35,11 +35,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (PLAIN, TORN, ["-o", "-"], "standard output: 'a\\tz' holds a tab or line break"),
         (PLAIN, TORN_RELATION, ["-o", "links.tsv", "--reasons"], "links.tsv: 'r\\tr' holds a tab or line break"),
         (PLAIN, TORN_RELATION, ["-o", "links.csv", "--relations", "r.tsv"], "r.tsv: 'r\\tr' holds a tab or line break"),
-        (IRIS, PLAIN, ["-o", "links.sssom.tsv"],
-         "http://x/1: no prefix covers this and 3 more IRIs; add, for example, --prefix ns=http://x/ --prefix ns1=http://y#"),
-        (PLAIN, IRIS, ["-o", "a.tsv", "--output-format", "sssom", "--prefix", "x=http://x/"],
-         "http://y#1: no prefix covers this IRI; add, for example, --prefix ns=http://y#\n"),
-        (MANY, PLAIN, ["-o", "links.sssom.tsv"], "--prefix ns2=http://2/ (and 2 more beginnings)"),
     ],
 )  # fmt: skip
 def test_told_before_the_alignment(
@@ -63,6 +58,7 @@ def test_an_empty_name_of_the_target(here: Path, capsys: pytest.CaptureFixture[s
         (TORN, ["-o", "links.sssom.tsv"]),
         (TORN_RELATION, ["-o", "links.tsv"]),
         (IRIS, ["-o", "links.sssom.tsv", "--prefix", "x=http://x/", "--prefix", "y=http://y#"]),
+        (IRIS, ["-o", "links.sssom.tsv"]),
         (IRIS, ["-o", "links.nt"]),
     ],
 )

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dualmatch.config import PAPER_ALPHAS
 from dualmatch.decode.fusion import decode, decode_naively, fuse
 from dualmatch.decode.graph_matching import Distance, MatchingProblem
 from dualmatch.decode.similarity import HeldSimilarity
+from dualmatch.option_texts import PAPER_ALPHAS
 
 # Entities 0 and 1 are settled; for 2 evidence sees two candidates alike; 3 has none.
 EVIDENCE = sparse.csr_array(

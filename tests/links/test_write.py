@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 import pyoxigraph
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dualmatch import InputError, OutputError
 from dualmatch.links.decisions import DecisionLog, Verdict
-from dualmatch.links.naming import Naming
+from dualmatch.links.naming import Naming, is_iri
+from dualmatch.links.read import LinksFile
+from dualmatch.links.sssom import curie_map
 from dualmatch.links.write import LINK_FORMATS, link_format, write_links
 from dualmatch.review.export import decisions_sssom
 
@@ -31,6 +38,7 @@ ODD = [
     ("#hash", "NA", 0.5, "evidence"),
     ("http://example.org/a/b?c=d#e", "Q:5", 0.5, "seed"),
 ]
+SCRIPTS = [("http://example.org/東京", "http://www.wikidata.org/entity/Zoë", 0.5, "evidence")]
 WIKIDATA = Naming({"wd": "http://www.wikidata.org/entity/", "ex": "http://example.org/"}, "ex", "wd")
 SCHEMA = {"source": pl.String, "target": pl.String, "confidence": pl.Float64, "method": pl.String}
 
@@ -95,7 +103,9 @@ def test_sssom(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")  # those of sssom-py's own code
-@pytest.mark.parametrize("rows", [ROWS, ROWS[2:], [*ROWS, *ODD]], ids=["links", "no match", "odd names"])
+@pytest.mark.parametrize(
+    "rows", [ROWS, ROWS[2:], [*ROWS, *ODD], SCRIPTS], ids=["links", "no match", "odd names", "scripts"]
+)
 def test_sssom_is_valid(tmp_path: Path, rows: list[tuple[object, ...]]) -> None:
     """sssom-py is an extra of its own, it pulls a hundred packages: ``make test-sssom``."""
     pytest.importorskip("sssom")
@@ -111,19 +121,84 @@ def test_sssom_is_valid(tmp_path: Path, rows: list[tuple[object, ...]]) -> None:
         tuple(iris[curie.split(":")[0]] + curie.split(":", 1)[1] for curie in pair)
         for pair in zip(mappings.df["subject_id"], mappings.df["object_id"], strict=True)
     }
-    assert read == {
+    assert {tuple(map(unquote, pair)) for pair in read} == {
         (
-            WIKIDATA.iri(source, "source"),
-            f"{iris['sssom']}NoTermFound" if target is None else WIKIDATA.iri(target, "target"),
+            unquote(WIKIDATA.iri(source, "source")),
+            f"{iris['sssom']}NoTermFound" if target is None else unquote(WIKIDATA.iri(target, "target")),
         )
         for source, target, *_ in rows
     }
 
 
-def test_an_iri_no_prefix_covers_is_told_with_one_that_would(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="no prefix covers this IRI; add, for example, --prefix ns=http://x/y/"):
-        export_links([("http://x/y/z", "b", 0.5, "")], tmp_path / "a.sssom.tsv")
-    assert list(tmp_path.iterdir()) == []
+# A CURIE that tools which read URIs take whole: RFC 3986's characters behind a prefix, and not what looks like a URI.
+CURIE = re.compile(
+    r"[A-Za-z_][A-Za-z0-9_.-]*:(?!//)(?:[A-Za-z0-9._~!$&'()*+,;=:@/?#-]|%[0-9A-F]{2}|%[0-9a-f]{2})+\Z", re.I
+)
+TRICKY = [
+    *("http://ja.dbpedia.org/resource/東京", "http://ja.dbpedia.org/resource/%E6%9D%B1%E4%BA%AC", "https://e.org"),
+    *(
+        "http://e.org/a[1]",
+        "http://e.org/50%",
+        "http://e.org/Zoë_(painter)#x",
+        "https://e.org/",
+        "http://e.org//b",
+        "urn:a:é",
+    ),
+]
+
+
+def test_curies_are_ascii_and_read_back_to_the_letter(tmp_path: Path) -> None:
+    """IRIs in every script: sssom-py drops rows whose CURIE is no URI part; prefixes make sense."""
+    path = tmp_path / "links.sssom.tsv"
+    rows = [(name, f"{name}/x" if at % 2 else None, 0.5, "evidence") for at, name in enumerate(TRICKY)]
+    export_links(rows, path)
+    lines = path.read_text().splitlines()
+    body = list(csv.DictReader([line for line in lines if not line.startswith("#")], delimiter="\t"))
+    assert all(CURIE.match(row[end]) for row in body for end in ("subject_id", "object_id"))
+    prefixes = curie_map(line for line in lines if line.startswith("#"))
+    assert prefixes["ja_dbpedia"] == "http://ja.dbpedia.org/resource/"
+    assert prefixes["a"] == "urn:a:"
+    assert not {"http://", "https://", "http:"} & set(prefixes.values())
+    assert body[0]["subject_id"] == "ja_dbpedia:%E6%9D%B1%E4%BA%AC"
+    links = LinksFile(path)
+    assert dict(links.links[0]) == {source: target for source, target, *_ in rows if target}
+    assert {*links.unlinked} == {source for source, target, *_ in rows if target is None}
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).map(lambda text: f"http://e.org/{text}"),
+        min_size=1,
+        unique=True,
+    )
+)
+def test_any_iri_has_a_valid_curie(names: list[str]) -> None:
+    naming = Naming().covering(names)
+    for name in filter(is_iri, names):
+        curie = naming.curie(name, "source")
+        assert CURIE.match(curie)
+        prefix, _, local = curie.partition(":")
+        assert unquote(naming.prefixes[prefix] + local) == unquote(name).replace("%25", "%") or "%" in name
+
+
+def test_only_what_is_written_gets_a_prefix_and_many_folders_share_one(tmp_path: Path) -> None:
+    table = pl.DataFrame(
+        {
+            "source": [f"http://data.org/{at}/x" for at in range(9)] + ["http://unsaid.org/y"],
+            "target": pl.Series(["http://www.wikidata.org/entity/Q1"] * 9 + [None], dtype=pl.String),
+            "confidence": [0.5] * 10,
+            "method": ["evidence"] * 10,
+            "verdict": ["linked"] * 9 + ["undecided"],
+        }
+    )
+    write_links(table, tmp_path / "links.sssom.tsv")
+    lines = (tmp_path / "links.sssom.tsv").read_text().splitlines()
+    assert lines[:3] == ["#curie_map:", "#  data: http://data.org/", "#  wd: http://www.wikidata.org/entity/"]
+
+
+def test_a_naming_without_the_prefix_proposes_one() -> None:
+    with pytest.raises(OutputError, match=r"no prefix covers this IRI; .* --prefix x=http://x\.org/y/$"):
+        Naming().curie("http://x.org/y/z", "source")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import rich_click as click
 
 from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options
-from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, OPTIONS, config_of, method_options
+from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, config_of, method_options
 from dualmatch.cli.reader_options import (
     Asked,
     NamesOptions,
@@ -31,6 +31,7 @@ from dualmatch.cli.shared_options import (
 )
 from dualmatch.errors import InputError
 from dualmatch.files.atomic import STANDARD_OUTPUT
+from dualmatch.option_texts import METHOD_OPTIONS
 
 if TYPE_CHECKING:
     from dualmatch.methods.alignment import Alignment
@@ -45,7 +46,7 @@ _PANELS: Final = {
     "Names": "names labels label_languages prefixes source_prefix target_prefix",
     "Running": "run_path resume config_path memory_limit kind threads scheduler workers exchange quiet verbose help",
     "The paper's method (temporal, dualmatch)": " ".join(
-        [name for name in OPTIONS if name not in (*_DECIDING, "memory_limit")] + ["checkpoint"]
+        [name for name in METHOD_OPTIONS if name not in (*_DECIDING, "memory_limit")] + ["checkpoint"]
     ),
 }
 

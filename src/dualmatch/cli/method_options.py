@@ -1,7 +1,7 @@
 """Options of the methods, one for each field of `dualmatch.config.Config`.
 
-They are written out here, not made from the model: `dualmatch align --help` shall not wait for pydantic. A test holds
-both together.
+Their types are written out here, not made from the model: `dualmatch align --help` shall not wait for pydantic. A test
+holds both together.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import rich_click as click
 
 from dualmatch.cli.shared_options import Decorator, declared, given
 from dualmatch.errors import InputError
+from dualmatch.option_texts import METHOD_OPTIONS
 
 if TYPE_CHECKING:
     from dualmatch.config import Config
@@ -29,77 +30,16 @@ _METHOD_HELP: Final = {
     "dualmatch": "'dualmatch' is the paper's whole method (needs the extra [gnn])",
     "fused": "'fused' is all of these (needs the extra [gnn])",
 }
-_ALPHAS: Final = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2)
-_REFLECTION: Final = click.Choice(["auto", "all", "times", "none"])
-_DECODER: Final = click.Choice(["graph-matching", "naive"])
-
-OPTIONS: Final[Mapping[str, tuple[click.ParamType[Any], Any, str]]] = {
-    "min_confidence": (
-        click.FLOAT,
-        None,
-        "Give only pairs of at least this confidence.  [default: above 0.5 for evidence, else all]",
-    ),
-    "max_fdr": (
-        click.FLOAT,
-        None,
-        "Give only the surest pairs, as many as keep the expected share of wrong ones within this, in place of the "
-        "threshold of method evidence; together with --min-confidence, both hold.",
-    ),
-    "many_to_one": (click.BOOL, False, "Let several source entities take one target (method evidence)."),
-    "memory_limit": (
-        click.STRING,
-        None,
-        "Limit for large matrices: 8GB, 6GiB, 500MB or 50% of the machine; a run that needs more is refused.  "
-        "[default: 60%]",
-    ),
-    "seed": (click.INT, 0, "Seed of every random choice in training."),
-    "hops": (click.INT, 2, "L: how many hops temporal features travel."),
-    "zero_counts": (
-        click.BOOL,
-        False,
-        "Let times without a fact enter the row softmax, as eq. time_adj is printed.",
-    ),
-    "sharpness": (
-        click.FLOAT,
-        50.0,
-        "Sinkhorn's kernel is exp(sharpness * similarity), for methods temporal and dualmatch.",
-    ),
-    "sinkhorn_iterations": (
-        click.INT,
-        10,
-        "Rows, then columns, this many times, for methods temporal and dualmatch.",
-    ),
-    "dimension": (click.INT, 128, "d: length of the relational encoder's vectors."),
-    "epochs": (
-        click.INT,
-        None,
-        "Passes over the seeds.  [default: 3 with pseudo-seeds, 10 with seeds, 20 with few]",
-    ),
-    "batch": (click.INT, 512, "Seed pairs in a training step."),
-    "learning_rate": (click.FLOAT, 0.005, "Step size of the optimiser, RMSprop."),
-    "dropout": (click.FLOAT, 0.3, "Share of features dropped while training."),
-    "reflection": (
-        _REFLECTION,
-        "auto",
-        "What neighbours are reflected by: all (relations and times), times or none; auto: all where both graphs have "
-        "about as many relations, else none.",
-    ),
-    "negatives": (
-        click.Choice(["other", "both"]),
-        "both",
-        "Where the negative examples of training come from: the other graph, or both.",
-    ),
-    "time_aspect": (click.BOOL, True, "Give the encoder its third aspect, the times at an entity."),
-    "device": (click.STRING, "cpu", "Where to train: cpu, cuda, cuda:0 …"),
-    "decoder": (
-        _DECODER,
-        "graph-matching",
-        "How to fuse the channels: by graph matching, or naively (the paper's concatenated features).",
-    ),
-    "alphas": (click.STRING, _ALPHAS, "R_α: weights of the temporal channel to choose from, separated by commas."),
-    "wl_iterations": (click.INT, 8, "h: refinements of the WL kernels."),
+_KINDS: Final[Mapping[str, click.ParamType[Any]]] = {
+    **dict.fromkeys(("min_confidence", "max_fdr"), click.FLOAT),
+    "memory_limit": click.STRING,
+    "epochs": click.INT,
+    "alphas": click.STRING,
+    "reflection": click.Choice(["auto", "all", "times", "none"]),
+    "negatives": click.Choice(["other", "both"]),
+    "decoder": click.Choice(["graph-matching", "naive"]),
 }
-"""Type, default (None where a rule decides) and help of all options but the method itself, which differs by verb."""
+"""The types of options that their defaults do not show."""
 
 
 class _MethodChoice(click.Choice[str]):
@@ -113,10 +53,11 @@ def method_options(methods: Collection[str] = METHODS) -> Decorator:
     """--method with these to choose from, and the options of all methods; unset ones arrive as None."""
     words = f"How to align: {'; '.join(_METHOD_HELP[method] for method in methods)}.  [default: evidence]"
     options = [click.option("--method", type=_MethodChoice([*methods]), help=words)]
-    for name, (kind, default, help) in OPTIONS.items():
+    for name, (default, text) in METHOD_OPTIONS.items():
         flag = name.replace("_", "-")
-        flags = f"--{flag}/--no-{flag}" if kind is click.BOOL else f"--{flag}"
-        options.append(click.option(flags, name, type=kind, default=None, help=f"{help}{_default(default)}"))
+        flags = f"--{flag}/--no-{flag}" if isinstance(default, bool) else f"--{flag}"
+        kind = _KINDS.get(name, type(default))
+        options.append(click.option(flags, name, type=kind, default=None, help=f"{text}{_default(default)}"))
     return declared(options)
 
 

@@ -220,7 +220,8 @@ reading_options = gathered(
             metavar="head=NAME,…",
             help="Which columns of a table hold head, relation (or =WORDS: the same for all), tail (may be repeated), "
             "begin, end or time (a point), and label; numbers from 1 where it has no header. Where each row is an "
-            "entity: id, label, and what other columns hold: date=NAME, tail=NAME (neighbours), text=NAME (not compared). "
+            "entity: id, label, and what other columns hold: date=NAME, tail=NAME (neighbours), text=NAME (not "
+            "compared). "
             f"{_TWICE}  [default: guessed]",
         ),
         click.option(

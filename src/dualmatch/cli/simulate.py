@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import rich_click as click
 
-from dualmatch.cli import console
-from dualmatch.cli.shared_options import Command, declared, force_option, given, out_option, talk_options
+from dualmatch.cli.shared_options import declared, force_option, given, out_option, talk_options
 from dualmatch.errors import ConfigError
-from dualmatch.simulate import (
-    DEMO,
-    PeopleWorld,
-    World,
-    scale_world,
-    simulate,
-    simulate_people,
-    write_folder,
-    write_people,
-)
-from dualmatch.simulate.people import TABLE_FORMATS, TRUE_PAIRS
+from dualmatch.option_texts import WORLD_OPTIONS
 
-
-def _world_options(command: Command) -> Command:
-    """An option for each field of `World`, with its description and default; unset ones arrive as None."""
-    options = []
-    for name, field in World.model_fields.items():
-        words = f"{str(field.description)[:1].upper()}{str(field.description)[1:]}.  [default: {field.default}]"
-        kind = int if field.annotation is int else float
-        options.append(click.option(f"--{name.replace('_', '-')}", name, type=kind, default=None, help=words))
-    return declared(options)(command)
+_WORLD: Final = [
+    click.option(f"--{name.replace('_', '-')}", name, type=type(default), help=f"{text}  [default: {default}]")
+    for name, (default, text) in WORLD_OPTIONS.items()
+]
 
 
 @click.command("simulate")
@@ -41,15 +25,16 @@ def _world_options(command: Command) -> Command:
     default="plain",
     show_default=True,
     help="Start from the plain defaults below, the demo's world, or the fixed world for measuring growth; people: two "
-    "tables of people, 2,000 each, a third of them in both (takes --entities, --common-share and --seed).",
+    "tables of people, 2,000 each, a third of them in both (takes --entities, --common-share, --missing-share, "
+    "--wrong-share, --year-only-share and --seed, with defaults of their own).",
 )
 @click.option(
     "--format",
     "table_format",
-    type=click.Choice(TABLE_FORMATS),
+    type=click.Choice(["csv", "tsv", "parquet"]),
     help="Of the tables that --preset people writes.  [default: csv]",
 )
-@_world_options
+@declared(_WORLD)
 @force_option
 @talk_options
 def simulate_command(
@@ -70,6 +55,9 @@ def simulate_command(
         return
     if table_format is not None:
         raise ConfigError("--format: only --preset people writes tables; the others write a benchmark folder")
+    from dualmatch.cli import console
+    from dualmatch.simulate import DEMO, World, scale_world, simulate, write_folder
+
     start = {"plain": World(), "demo": DEMO, "scale": scale_world(10_000)}[preset]
     pair = simulate(World(**{**start.model_dump(), **given(options)}))
     write_folder(pair, output, force=force)
@@ -80,11 +68,14 @@ def simulate_command(
 
 
 def _simulate_people(output: Path, table_format: str, force: bool, quiet: bool, options: dict[str, Any]) -> None:
-    fields = {"entities": "people", "common_share": "common_share", "seed": "seed"}
-    foreign = [f"--{name.replace('_', '-')}: is no option of --preset people" for name in options if name not in fields]
+    from dualmatch.cli import console
+    from dualmatch.simulate.people import TRUE_PAIRS, PeopleWorld, simulate_people, write_people
+
+    options = {{"entities": "people"}.get(name, name): value for name, value in options.items()}
+    foreign = [name for name in options if name not in PeopleWorld.__dataclass_fields__]
     if foreign:
-        raise ConfigError("\n".join(foreign))
-    pair = simulate_people(PeopleWorld(**{fields[name]: value for name, value in options.items()}))
+        raise ConfigError("\n".join(f"--{name.replace('_', '-')}: is no option of --preset people" for name in foreign))
+    pair = simulate_people(PeopleWorld(**options))
     write_people(pair, output, table_format, force=force)
     if not quiet:
         console.say(

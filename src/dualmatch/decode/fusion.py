@@ -14,12 +14,12 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from dualmatch.config import PAPER_ALPHAS
 from dualmatch.decode.graph_matching import Distance, MatchingProblem, top_1
 from dualmatch.decode.similarity import Similarity, WeightedSimilarity, row_blocks
 from dualmatch.decode.sinkhorn import Kernel, Plan, kernel_of, sinkhorn, unbalanced
 from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, SparsePlan, sparse_sinkhorn
 from dualmatch.graph.arrays import Dense, Ids, Rows
+from dualmatch.option_texts import PAPER_ALPHAS
 
 Progress = Callable[[int, int], None]
 FUSED_WEIGHTS = (0.0, 0.1, 0.25, 0.5)

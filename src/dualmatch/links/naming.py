@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from typing import Final, Literal
 from urllib.parse import quote, unquote
 
@@ -26,7 +25,16 @@ BUILT_IN: Final = {
 
 _IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://|[^/\s])[^\x00-\x20<>\"{}|^`\\]*\Z")
 _IRI_SCHEMES: Final = ("http:", "https:", "urn:", "file:", "ftp:", "tag:", "info:")
-_PROPOSED: Final = 3
+_ROOT: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+")
+_MOST_OF_A_HOST: Final = 3  # beginnings that have a prefix each
+_KNOWN: Final = {
+    "http://www.wikidata.org/entity/": "wd",
+    "http://dbpedia.org/resource/": "dbr",
+    "http://dbpedia.org/ontology/": "dbo",
+    "http://yago-knowledge.org/resource/": "yago",
+    "http://schema.org/": "schema",
+    "https://schema.org/": "schema",
+}
 _PREFIX: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 
 
@@ -82,53 +90,105 @@ class Naming:
         return unquote(iri.removeprefix(start)) if iri.startswith(start) else iri
 
     def curie(self, name: str, side: Side) -> str:
-        """The CURIE of an entity; an `OutputError` where its name is an IRI that no prefix covers."""
+        """The CURIE of an entity, in ASCII; an `OutputError` where its name is an IRI that no prefix covers.
+
+        What a URI cannot hold is percent-encoded, so that tools which read URIs only do not drop it.
+
+        >>> Naming({"ex": "http://example.org/"}).curie("http://example.org/Zoë", "source")
+        'ex:Zo%C3%AB'
+        """
         if not is_iri(name):
             return f"{self._prefix(side)}:{quote(name, safe='')}"
         covering = self._covering(name)
         if not covering:
-            raise OutputError(_uncovered([name]))
+            proposed = self.covering([name]).prefixes
+            new = next(f"{prefix}={iri}" for prefix, iri in proposed.items() if prefix not in self.prefixes)
+            raise OutputError(f"{name}: no prefix covers this IRI; add, for example, --prefix {new}")
         prefix = max(covering, key=lambda each: len(self.prefixes[each]))
-        return f"{prefix}:{name.removeprefix(self.prefixes[prefix])}"
-
-    def check_curies(self, names: Iterable[str]) -> None:
-        """Refuse names of which `curie` would refuse one, with a prefix for each beginning that has none."""
-        uncovered = [name for name in names if is_iri(name) and not self._covering(name)]
-        if uncovered:
-            raise OutputError(_uncovered(uncovered))
+        return f"{prefix}:{_as_uri(name.removeprefix(self.prefixes[prefix])) or '/'}"
 
     def covering(self, names: Iterable[str]) -> Naming:
-        """The same with a prefix, ``ns1``, ``ns2`` …, for each beginning of IRIs that has none.
+        """The same with a prefix, called by its host, for each beginning of IRIs that has none.
 
-        >>> Naming().covering(["http://example.org/Ada"]).curie("http://example.org/Ada", "source")
-        'ns1:Ada'
+        Hosts with many beginnings have one prefix for all.
+
+        >>> Naming().covering(["http://www.example.org/Ada"]).curie("http://www.example.org/Ada", "source")
+        'example:Ada'
         """
-        starts = sorted({_beginning(name) for name in names if is_iri(name) and not self._covering(name)})
-        free = (f"ns{number}" for number in count(1) if f"ns{number}" not in self.prefixes)
-        more = dict(zip(free, (start for start in starts if is_iri(start)), strict=False))
+        starts: dict[str, set[str]] = {}
+        for name in names:
+            if is_iri(name) and not self._covering(name):
+                host = _ROOT.match(name)
+                starts.setdefault(name if host is None else host[0], set()).add(_beginning(name))
+        bases: set[str] = set()
+        for root, found in starts.items():
+            bases |= {f"{root}/", *found & {root}} if len(found) > _MOST_OF_A_HOST else found
+        more: dict[str, str] = {}
+        for base in sorted(bases):
+            word = _word_of(base)
+            free = (name for name in chain([word], (f"{word}{n}" for n in count(2))) if name not in BUILT_IN)
+            more[next(name for name in free if name not in self.prefixes and name not in more)] = base
         return Naming({**self.prefixes, **more}, self.source_prefix, self.target_prefix)
 
     def _covering(self, name: str) -> list[str]:
-        return [prefix for prefix, iri in self.prefixes.items() if name.startswith(iri) and len(name) > len(iri)]
+        """Prefixes of a name; only one that stands for a host may leave nothing of it, which is written as ``/``."""
+        return [
+            prefix
+            for prefix, iri in self.prefixes.items()
+            if name.startswith(iri) and (len(name) > len(iri) or _ROOT.fullmatch(name))
+        ]
 
     def _prefix(self, side: Side) -> str:
         return self.source_prefix if side == "source" else self.target_prefix
 
 
-def _uncovered(names: Sequence[str]) -> str:
-    """What to say of IRIs that no prefix covers: the first, and the prefixes that would cover the most of them."""
-    starts = Counter(_beginning(name) for name in names)
-    proposed = " ".join(
-        f"--prefix ns{number or ''}={start}" for number, (start, _) in enumerate(starts.most_common(_PROPOSED))
-    )
-    more = f" (and {len(starts) - _PROPOSED:,} more beginnings)" if len(starts) > _PROPOSED else ""
-    these = "this IRI" if len(names) == 1 else f"this and {len(names) - 1:,} more IRIs"
-    return f"{names[0]}: no prefix covers {these}; add, for example, {proposed}{more}"
+def _beginning(iri: str) -> str:
+    """What a prefix may stand for: all but the last part; of an IRI that is only a host, all of it.
+
+    >>> [_beginning(iri) for iri in ("http://e.org/a/b#c", "https://e.org/", "https://e.org", "urn:isbn:1")]
+    ['http://e.org/a/b#', 'https://e.org', 'https://e.org', 'urn:isbn:']
+    """
+    root = _ROOT.match(iri)
+    if root is not None and iri.removeprefix(root[0]) in ("", "/"):
+        return root[0]
+    start = re.match(r".*[/#:](?=.)", iri)
+    return start[0] if start else iri
 
 
-def _beginning(name: str) -> str:
-    start = re.match(r".*[/#:](?=.)", name)
-    return start[0] if start else name
+def _word_of(base: str) -> str:
+    """A name for a prefix: known, the host without ``www`` and its last part, or of a URN its kind.
+
+    >>> [_word_of(base) for base in ("http://www.wikidata.org/entity/", "http://fr.dbpedia.org/resource/", "urn:isbn:")]
+    ['wd', 'fr_dbpedia', 'isbn']
+    """
+    if base in _KNOWN:
+        return _KNOWN[base]
+    host = re.match(r"[^:]+://(?:[^@/?#]*@)?(?:www\.)?([^/?#:]*)", base)
+    parts = host[1].split(".") if host else [part for part in base.split(":") if part][-1:]
+    word = re.sub(r"[^A-Za-z0-9]+", "_", "_".join(parts[:-1] or parts)).strip("_")
+    return word if word[:1].isalpha() else f"ns{word}"
+
+
+def _as_uri(local: str) -> str:
+    """What a URI cannot hold is percent-encoded; what is encoded already stays."""
+    encoded = quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", local), safe="!$&'()*+,;=:@/?#%~")
+    return f"%2F%2F{encoded[2:]}" if encoded.startswith("//") else encoded
+
+
+def decoded(local: str) -> str:
+    """Undo `Naming.curie`, as far as letters outside ASCII go; what else is encoded stays.
+
+    >>> decoded("Zo%C3%AB%20%2F")
+    'Zoë%20%2F'
+    """
+
+    def letters(found: re.Match[str]) -> str:
+        try:
+            return unquote(found[0], errors="strict")
+        except UnicodeDecodeError:
+            return found[0]
+
+    return re.sub(r"(?:%[89A-F][0-9A-F])+", letters, local)
 
 
 def is_iri(name: str) -> bool:

@@ -24,7 +24,7 @@ from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.files.compressed import opened, unpacked_name
 from dualmatch.files.text_lines import LINE, read_fields, refuse
-from dualmatch.links.naming import BUILT_IN, Naming
+from dualmatch.links.naming import BUILT_IN, Naming, decoded
 from dualmatch.links.sssom import NO_TERM, curie_map
 from dualmatch.links.write import LINK_EXTENSIONS, SAME_AS
 from dualmatch.readers.benchmark_folder import read_folder
@@ -199,6 +199,7 @@ def _from_sssom(data: bytes, _: Naming) -> Rows:
     head = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
     prefixes = {**BUILT_IN, **curie_map(lines[:head])}
     # 0.1.0 wrote NoTermFound for every entity without a link
+    is_ours = any(line.startswith("#mapping_tool: dualmatch") for line in lines[:head])
     says_no_match = not any(line.startswith('#mapping_tool_version: "0.1.') for line in lines[:head])
     for line, fields in _records(lines[head:], "\t", _SSSOM, head + 1):
         if isinstance(fields, str):
@@ -214,7 +215,7 @@ def _from_sssom(data: bytes, _: Naming) -> Rows:
             )
             continue
         source, target = (
-            fields.get(f"{end}_label") or prefixes[prefix] + local
+            fields.get(f"{end}_label") or prefixes[prefix] + (decoded(local) if is_ours and says_no_match else local)
             for end, (prefix, _, local) in zip(("subject", "object"), curies, strict=True)
         )
         linked = fields["object_id"] != NO_TERM

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from dualmatch.files.table_writer import DECIMALS
-from dualmatch.links.naming import BUILT_IN, Naming, is_iri
+from dualmatch.links.naming import BUILT_IN, Naming, Side, decoded, is_iri
 from dualmatch.version import __version__
 
 NO_TERM: Final = "sssom:NoTermFound"
@@ -30,9 +30,11 @@ _PLAIN_YAML: Final = re.compile(r"[A-Za-z0-9/][A-Za-z0-9 ./:_-]*\Z")
 def write_sssom(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
     """Write links; an entity without a match maps to ``sssom:NoTermFound``, with the confidence that it has none.
 
-    Undecided entities are left out.
+    Undecided entities are left out. IRIs that no prefix covers are given one.
     """
-    mappings = [_mapping(row, naming) for row in table.iter_rows(named=True) if row.get("verdict") != "undecided"]
+    rows = [row for row in table.iter_rows(named=True) if row.get("verdict") != "undecided"]
+    naming = naming.covering(row[end] for row in rows for end in ("source", "target") if row[end] is not None)
+    mappings = [_mapping(row, naming) for row in rows]
     slots = mappings[0] if mappings else _CORE
     columns = [name for name in slots if name in _CORE or any(mapping[name] for mapping in mappings)]
     body = io.StringIO()
@@ -47,17 +49,26 @@ def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
     """A mapping's slots, in the order of the specification."""
     source, target, confidence, method = (row[name] for name in ("source", "target", "confidence", "method"))
     comment = [f"method {method}" if method else "", row.get("reasons") or ""]
+    subject, subject_label = _identified(source, "source", naming)
+    other, other_label = (NO_TERM, "") if target is None else _identified(target, "target", naming)
     return {
-        "subject_id": naming.curie(source, "source"),
-        "subject_label": "" if is_iri(source) else source,
+        "subject_id": subject,
+        "subject_label": subject_label,
         "predicate_id": PREDICATE,
         "predicate_modifier": row.get("predicate_modifier") or "",
-        "object_id": NO_TERM if target is None else naming.curie(target, "target"),
-        "object_label": "" if target is None or is_iri(target) else target,
+        "object_id": other,
+        "object_label": other_label,
         "mapping_justification": _JUSTIFICATIONS.get(method, "semapv:StructuralMatching"),
         "confidence": "" if confidence is None else f"{confidence:.{DECIMALS}f}",
         "comment": "; ".join(filter(None, comment)),
     }
+
+
+def _identified(name: str, side: Side, naming: Naming) -> tuple[str, str]:
+    """CURIE and label of an entity; an IRI needs a label only where its CURIE would be read as another."""
+    curie = naming.curie(name, side)
+    prefix, _, local = curie.partition(":")
+    return curie, "" if is_iri(name) and naming.prefixes[prefix] + decoded(local) == name else name
 
 
 def _metadata(mappings: Iterable[dict[str, str]], naming: Naming, body: str) -> str:

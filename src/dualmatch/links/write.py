@@ -149,7 +149,6 @@ def check_names(
     target: TemporalGraph,
     path: Path,
     format: str | None = None,
-    naming: Naming | None = None,
     reasons: bool = False,
 ) -> None:
     """Refuse, before any work is done, graphs with a name that links in this format could not hold.
@@ -163,8 +162,6 @@ def check_names(
     for graph in (source, target):
         names = (*graph.entities, *(graph.relations if reasons else ()))
         check_table(pl.DataFrame({"name": pl.Series(names, dtype=pl.String)}), path, format)
-    if format == "sssom":
-        (naming or Naming()).check_curies((*source.entities, *target.entities))
 
 
 def link_format(path: Path, asked: str | None = None) -> str:

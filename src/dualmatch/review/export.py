@@ -43,7 +43,7 @@ def decisions_sssom(log: DecisionLog, naming: Naming) -> bytes:
         }
     ).sort("source", "target", nulls_last=True)
     out = io.BytesIO()
-    write_sssom(table, out, naming.covering(name for row in rows for name in row[:2] if name is not None))
+    write_sssom(table, out, naming)
     return out.getvalue()
 
 

@@ -63,7 +63,7 @@ class Outputs:
     def check_names(self, source: TemporalGraph, target: TemporalGraph) -> None:
         """Refuse, before the graphs are aligned, names that the outputs could not hold."""
         call = self.call
-        check_names(source, target, self.links, call.output_format, call.naming, call.reasons)
+        check_names(source, target, self.links, call.output_format, call.reasons)
         if self.relations is not None:
             for graph in (source, target):
                 check_table(pl.DataFrame({"name": pl.Series(graph.relations, dtype=pl.String)}), self.relations)

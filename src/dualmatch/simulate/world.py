@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from dualmatch.errors import ConfigError
+from dualmatch.option_texts import WORLD_OPTIONS
 
 MAX_PLACES: Final = 10**9
 LAST_YEAR: Final = 9999
@@ -31,6 +32,11 @@ class Sizes:
     target_facts: int
 
 
+def _option(name: str, **bounds: Any) -> Any:
+    default, text = WORLD_OPTIONS[name]
+    return Field(default=default, description=text, **bounds)
+
+
 class World(BaseModel):
     """Every option of a simulated world; what is out of range is reported all at once.
 
@@ -47,60 +53,33 @@ class World(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    entities: int = Field(
-        default=1000, ge=4, description="entities of the source; of the target too if the unmatched shares are equal"
-    )
-    mean_facts: float = Field(
-        default=10.0, gt=0, description="mean number of facts an entity takes part in, as head or tail, on one side"
-    )
-    min_facts: int = Field(default=3, ge=1, description="facts that every entity takes part in at least, on each side")
-    degree_skew: Skew = Field(
-        default=0.5,
-        description="exponent a of fame = rank^-a, which shares out facts above the minimum; 0: even; 0.5: as in YAGO",
-    )
-    common_share: Share = Field(
-        default=0.6, description="share of a side's facts that the other side has too (mean of both sides)"
-    )
-    unmatched_source: Alone = Field(default=0.1, description="share of the source's entities without a partner")
-    unmatched_target: Alone = Field(default=0.1, description="share of the target's entities without a partner")
+    entities: int = _option("entities", ge=4)
+    mean_facts: float = _option("mean_facts", gt=0)
+    min_facts: int = _option("min_facts", ge=1)
+    degree_skew: Skew = _option("degree_skew")
+    common_share: Share = _option("common_share")
+    unmatched_source: Alone = _option("unmatched_source")
+    unmatched_target: Alone = _option("unmatched_target")
 
-    relations_source: int = Field(default=40, ge=1, description="relations of the source")
-    relations_target: int = Field(
-        default=30, ge=1, description="relations of the target; fewer than the source's: some are merged"
-    )
-    relations_split: int = Field(default=0, ge=0, description="source relations that the target splits into two")
-    relations_inverse: int = Field(
-        default=0, ge=0, description="target relations that run the other way, head and tail swapped"
-    )
-    relation_skew: Skew = Field(
-        default=0.0, description="exponent a of a relation's frequency = rank^-a; 0: all as frequent"
-    )
+    relations_source: int = _option("relations_source", ge=1)
+    relations_target: int = _option("relations_target", ge=1)
+    relations_split: int = _option("relations_split", ge=0)
+    relations_inverse: int = _option("relations_inverse", ge=0)
+    relation_skew: Skew = _option("relation_skew")
 
-    first_year: int = Field(default=2005, ge=1, le=LAST_YEAR, description="year in which the history begins")
-    years: int = Field(
-        default=10, ge=1, le=LAST_YEAR, description="length of the history in years; every day is as likely"
-    )
-    point_share: Share = Field(
-        default=1.0, description="share of the facts with time that are points; the others are intervals"
-    )
-    undated_share: Share = Field(
-        default=0.0, description="share of the facts that have no time at all, for either observer"
-    )
-    half_known_share: Share = Field(
-        default=0.0, description="share of the intervals with one end only, for either observer"
-    )
+    first_year: int = _option("first_year", ge=1, le=LAST_YEAR)
+    years: int = _option("years", ge=1, le=LAST_YEAR)
+    point_share: Share = _option("point_share")
+    undated_share: Share = _option("undated_share")
+    half_known_share: Share = _option("half_known_share")
 
-    month_only_share: Share = Field(default=0.0, description="share of an observer's dates known only to the month")
-    year_only_share: Share = Field(default=0.0, description="share of an observer's dates known only to the year")
-    wrong_share: Share = Field(
-        default=0.0, description="share of an observer's dates that are wrong: another date of the history"
-    )
-    missing_share: Share = Field(default=0.0, description="share of the history's dates that an observer does not know")
+    month_only_share: Share = _option("month_only_share")
+    year_only_share: Share = _option("year_only_share")
+    wrong_share: Share = _option("wrong_share")
+    missing_share: Share = _option("missing_share")
 
-    seed_share: Share = Field(
-        default=0.1, description="share of the true pairs given as seeds (sup_pairs); the rest: ref_pairs"
-    )
-    seed: int = Field(default=0, ge=0, description="seed of the random generator; same options, same bytes")
+    seed_share: Share = _option("seed_share")
+    seed: int = _option("seed", ge=0)
 
     @model_validator(mode="wrap")
     @classmethod
