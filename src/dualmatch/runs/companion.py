@@ -26,11 +26,11 @@ from dualmatch.files.fingerprint import sha256_of
 from dualmatch.files.npz import Arrays, Stored, load_arrays, read_as, write_arrays
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.confidence import Confidence
-from dualmatch.runs.graph_pair import KEPT_GRAPHS, GraphPair, keeps_graphs
+from dualmatch.runs.graph_pair import KEPT_GRAPHS, GraphPair, checked_pairs, keeps_graphs
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import config_of, links_file, record_of
 from dualmatch.runs.record import RunRecord, read_record
-from dualmatch.runs.stages import about_state, state_as_arrays, state_of, state_of_chances
+from dualmatch.runs.stages import about_state, check_state, state_as_arrays, state_of, state_of_chances
 
 _KIND: Final = ("the companion of an alignment", "align again")
 _FORMAT: Final = 4
@@ -183,30 +183,30 @@ def _about_run(
 
 def _basis(stored: Stored, pair: GraphPair, many_to_one: bool) -> ExplanationBasis:
     about, arrays, folder = stored.about, stored.arrays, pair.folder
-    candidates = sp.csr_array(
-        tuple(arrays[f"candidates.{part}"] for part in ("data", "indices", "indptr")),
-        shape=(pair.source.n_entities, pair.target.n_entities),
-    )
+    graphs = pair.source, pair.target
+    candidates = sp.csr_array(stored.matrix("candidates", (graphs[0].n_entities, graphs[1].n_entities)))
     if "state" not in about:  # 0.1.0 kept candidates and their chances
         state = state_of_chances(candidates, (2 * pair.source.n_relations, 2 * pair.target.n_relations))
         trial = Confidence.as_they_are()
     else:
         own = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
         state, trial = state_of(about["state"], own), Confidence.from_dict(about["trial"])
+        check_state(state, graphs)
+    pairs = checked_pairs(stored, "pairs", graphs)
     return ExplanationBasis(
         pair.source,
         pair.target,
         state,
         trial,
         candidates,
-        arrays["pairs"],
-        arrays["confidence"],
-        arrays["is_seed"],
+        pairs,
+        stored.array("confidence", "chance", len(pairs)),
+        stored.array("is_seed", "flag", len(pairs)),
         None if folder is None else folder.source_ids,
         None if folder is None else folder.target_ids,
         pair.literals,
         many_to_one,
-        Forbidden(arrays.get("forbidden", np.zeros((0, 2), np.int32))),
+        Forbidden(checked_pairs(stored, "forbidden", graphs) if "forbidden" in arrays else np.zeros((0, 2), np.int32)),
     )
 
 

@@ -23,7 +23,7 @@ from dualmatch.errors import InputError, OutputError
 from dualmatch.files.atomic import sync
 from dualmatch.files.fingerprint import Fingerprint
 from dualmatch.files.locking import LOCK, locked, locked_for_reading
-from dualmatch.files.npz import read_arrays, write_arrays
+from dualmatch.files.npz import load_arrays, reading_stage, write_arrays
 from dualmatch.files.temporary import remove_leftovers
 from dualmatch.graph.arrays import Ids
 from dualmatch.links.read import read_links
@@ -47,7 +47,7 @@ from dualmatch.runs.record import (
     read_folder_record,
     write_record,
 )
-from dualmatch.runs.stages import read_confidence, read_rounds, write_confidence, write_rounds
+from dualmatch.runs.stages import check_state, read_confidence, read_rounds, write_confidence, write_rounds
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class RunFolder:
     def __init__(self, path: Path, record: RunRecord | None) -> None:
         self.path, self._record = path, record
         self._results: tuple[Path, ...] = ()
+        self._graphs: GraphPair | None = None
 
     @classmethod
     @contextmanager
@@ -202,7 +203,8 @@ class RunFolder:
             problem = "is damaged" if path.exists() else "is gone"
             logger.warning("%s: %s; going back to the stage before it", path, problem)
             return None
-        return read(path)
+        with reading_stage(path):
+            return read(path)
 
     def finish(self, outcome: Outcome | None = None) -> None:
         """Record that all results are written, and how the run went."""
@@ -226,14 +228,22 @@ class RunFolder:
     # What the stages hold.
 
     def kept_graphs(self) -> GraphPair | None:
-        return self.kept("graphs", read_graph_pair)
+        self._graphs = self.kept("graphs", read_graph_pair)
+        return self._graphs
 
     def keep_graphs(self, pair: GraphPair) -> None:
+        self._graphs = pair
         with self.keeping("graphs") as path:
             write_graph_pair(pair, path)
 
     def kept_round(self) -> Rounds | None:
-        return self.kept("round", read_rounds)
+        return self.kept("round", self._read_rounds)
+
+    def _read_rounds(self, path: Path) -> Rounds:
+        rounds = read_rounds(path)
+        if self._graphs is not None and rounds.log:  # of 0.1.0 only the pairs are known
+            check_state(rounds.state, (self._graphs.source, self._graphs.target), rounds.first_pairs)
+        return rounds
 
     def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: Ids) -> None:
         with self.keeping("round", len(log)) as path:
@@ -247,8 +257,7 @@ class RunFolder:
             write_confidence(confidence, path)
 
     def pseudo_seeds(self) -> FoundPairs | None:
-        stored = self.kept("pseudo-seeds", read_arrays)
-        return None if stored is None else FoundPairs(stored.arrays["pairs"], stored.arrays["confidence"])
+        return self.kept("pseudo-seeds", _read_found)
 
     def keep_pseudo_seeds(self, found: FoundPairs) -> None:
         with self.keeping("pseudo-seeds") as path:
@@ -257,6 +266,12 @@ class RunFolder:
     @property
     def training(self) -> CheckpointStore:
         return _Training(self)
+
+
+def _read_found(path: Path) -> FoundPairs:
+    stored = load_arrays(path)
+    pairs = stored.array("pairs", "whole", None, 2)
+    return FoundPairs(pairs, stored.array("confidence", "real", len(pairs)))
 
 
 class _Training:
@@ -328,6 +343,9 @@ class FinishedRun:
         """The links by name; as for `links`."""
         call = self.folder.record.call
         pairs, confidence = read_links(self.links, call.naming, call.output_format)
+        for side, graph in enumerate((self.graphs.source, self.graphs.target)):
+            if strange := next((pair[side] for pair in pairs if pair[side] not in graph.entity_rows), None):
+                raise InputError(f"{self.links}: {strange!r} is no entity of {graph.name}; align again with --force")
         return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
 
     @property

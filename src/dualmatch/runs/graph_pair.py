@@ -12,7 +12,7 @@ import numpy as np
 
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import SHOWN_PROBLEMS, InputError
-from dualmatch.files.npz import Arrays, Stored, read_arrays, texts_as_arrays, write_arrays
+from dualmatch.files.npz import Arrays, Stored, load_arrays, reading_stage, texts_as_arrays, write_arrays
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.literals import LiteralPair, Literals
@@ -187,23 +187,44 @@ def write_graph_pair(pair: GraphPair, path: Path) -> None:
 
 
 def read_graph_pair(path: Path) -> GraphPair:
-    """Read what `write_graph_pair` kept."""
-    stored = read_arrays(path)
-    source, target = (_graph(stored, side, about) for side, about in zip(_SIDES, stored.about["graphs"], strict=True))
-    has_literals = "source.literals.entity" in stored.arrays
-    literals = (_literals(stored, "source"), _literals(stored, "target")) if has_literals else None
-    seeds, forbidden = (stored.arrays.get(name) for name in ("seeds", "forbidden"))
-    return GraphPair.of(source, target, literals, seeds, forbidden, stored.about["notes"], stored.about["rejected"])
+    """Read what `write_graph_pair` kept; an `InputError` where it is something else."""
+    with reading_stage(path):
+        stored = load_arrays(path)
+        about = stored.about
+        source, target = (_graph(stored, side, each) for side, each in zip(_SIDES, about["graphs"], strict=True))
+        graphs = source, target
+        has_literals = "source.literals.entity" in stored.arrays
+        literals = (_literals(stored, "source", source), _literals(stored, "target", target)) if has_literals else None
+        seeds, forbidden = (
+            checked_pairs(stored, name, graphs) if name in stored.arrays else None for name in ("seeds", "forbidden")
+        )
+        return GraphPair.of(*graphs, literals, seeds, forbidden, [*map(str, about["notes"])], int(about["rejected"]))
+
+
+def checked_pairs(stored: Stored, name: str, graphs: tuple[TemporalGraph, TemporalGraph]) -> Pairs:
+    """Stored pairs of rows, each a row of its graph; forbidden ones may have `NO_PARTNER` for a target."""
+    pairs: Pairs = stored.array(name, "whole", None, 2, least=NO_PARTNER)
+    least = (0, NO_PARTNER if name == "forbidden" else 0)
+    if len(pairs) and not all(
+        low <= pairs[:, side].min() and pairs[:, side].max() < graphs[side].n_entities for side, low in enumerate(least)
+    ):
+        raise ValueError(f"{name} holds rows that the graphs do not have")
+    return pairs
 
 
 def _graph(stored: Stored, side: str, about: dict[str, Any]) -> TemporalGraph:
     head, relation, tail, begin, end = (stored.arrays[f"{side}.{column}"] for column in _COLUMNS)
     names = stored.texts(f"{side}.entities"), stored.texts(f"{side}.relations")
     kept = [stored.arrays.get(f"{side}.dates.{column}", head[:0]) for column in _DATES]
-    return TemporalGraph(head, relation, tail, begin, end, *names, **about, dates=EntityDates(*kept))
+    name, opaque = str(about["name"]), bool(about["opaque_times"])
+    return TemporalGraph(
+        head, relation, tail, begin, end, *names, name=name, opaque_times=opaque, dates=EntityDates(*kept)
+    )
 
 
-def _literals(stored: Stored, side: str) -> Literals:
-    entity = stored.arrays[f"{side}.literals.entity"].astype(np.int32)
+def _literals(stored: Stored, side: str, graph: TemporalGraph) -> Literals:
+    entity = stored.array(f"{side}.literals.entity", "whole", None, below=graph.n_entities).astype(np.int32)
     attribute, value = (stored.texts(f"{side}.literals.{column}") for column in ("attribute", "value"))
+    if not len(entity) == len(attribute) == len(value):
+        raise ValueError("the columns of literals differ in length")
     return Literals(entity, attribute, value)

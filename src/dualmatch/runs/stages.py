@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds
-from dualmatch.channels.evidence.dates import DateGaps
+from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.tokens import Scale
+from dualmatch.channels.names import N_DEGREES
 from dualmatch.decode.one_to_one import Candidates
-from dualmatch.files.npz import Arrays, Stored, matrix_as_arrays, read_arrays, write_arrays
+from dualmatch.files.npz import Arrays, Stored, load_arrays, matrix_as_arrays, write_arrays
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.times import Precision
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
-from dualmatch.methods.evidence.state import Model, Round, RoundState
+from dualmatch.methods.evidence.state import COVERAGES, SIZE_CLASSES, Model, Round, RoundState
 
 _SIDES = ("source", "target")
 _CERTAIN = 1e-12
@@ -37,8 +41,8 @@ def write_rounds(state: RoundState, log: Sequence[Round], first_pairs: Any, path
 
 def read_rounds(path: Path) -> Rounds:
     """Read what `write_rounds` wrote; of a run of 0.1.0, the pairs and how likely it held them."""
-    stored = read_arrays(path)
-    first_pairs = stored.arrays["first_pairs"]
+    stored = load_arrays(path)
+    first_pairs = stored.array("first_pairs", "whole", None, 2)
     if "state" not in stored.about:
         sizes = [len(stored.arrays.get(f"known.{name}_class", ())) for name in _SIDES]
         state = state_of_chances(sp.csr_array(stored.matrix("beliefs.probability")), (sizes[0], sizes[1]))
@@ -53,7 +57,7 @@ def write_confidence(confidence: Confidence, path: Path) -> None:
 
 def read_confidence(path: Path) -> Confidence:
     """Read what `write_confidence` wrote; 0.1.0 kept none."""
-    about = read_arrays(path).about
+    about = load_arrays(path).about
     return Confidence.from_dict(about["confidence"]) if "confidence" in about else Confidence.as_they_are()
 
 
@@ -97,34 +101,63 @@ def state_as_arrays(state: RoundState) -> Arrays:
 
 
 def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
-    """The state that `about_state` and `state_as_arrays` took apart."""
+    """The state that `about_state` and `state_as_arrays` took apart; an error where its parts do not fit together."""
+    stored = Stored({}, arrays)
+    shape = int(about["shape"][0]), int(about["shape"][1])
+    scale, differ = about["scale"], float(about["differ"])
+    if not 0 <= differ <= 1 or (scale is not None and not 0 <= float(scale[0]) < 1e15):
+        raise ValueError("its rates are none")  # NaN is neither
 
-    def both(name: str) -> tuple[Any, Any]:
-        return arrays[f"{name}.source"], arrays[f"{name}.target"]
+    def both(name: str, *sizes: int | None, kind: str = "chance") -> tuple[Any, Any]:
+        """Two rows of numbers of these sizes."""
+        source, target = (stored.array(f"{name}.{_SIDES[side]}", kind, size) for side, size in enumerate(sizes))
+        return source, target
 
+    chances = both("model.chances", None, None)
+    directed = len(chances[0]), len(chances[1])
+    if any(each.min(initial=1.0) <= 0.0 for each in chances):
+        raise ValueError("model.chances holds a relation that no fact can have")
+    classes = len(SIZE_CLASSES) + 1
+    by_labels = [
+        stored.array(name, "chance", None, N_DEGREES) if name in arrays else None
+        for name in ("model.names", "model.first_names")
+    ]
     model = Model(
-        RelationOdds(Stored({}, arrays).matrix("model.together"), both("model.chances")),
-        both("model.overlap"),
-        DateGaps(float(about["differ"]), arrays["model.gaps"]),
-        arrays["model.coverage"],
-        both("model.alone"),
-        arrays.get("model.names"),
-        arrays.get("model.first_names"),
+        RelationOdds(stored.matrix("model.together", directed), chances),
+        both("model.overlap", *directed),
+        DateGaps(differ, stored.array("model.gaps", "positive", len(Precision), N_GAPS)),
+        stored.array("model.coverage", "chance", len(COVERAGES)),
+        both("model.alone", classes, classes),
+        *by_labels,
     )
-    row, column = (arrays[f"candidates.{end}"].astype(np.int64) for end in ("row", "column"))
-    slots = [(pair[0], pair[1]) for pair in both("slots")]
-    scale = about["scale"]
+    row = stored.array("candidates.row", "whole", None, below=shape[0]).astype(np.int64)
+    column = stored.array("candidates.column", "whole", len(row), below=shape[1]).astype(np.int64)
+    if (np.diff(row * shape[1] + column) <= 0).any():
+        raise ValueError("the candidates are not in order")
+    slots = [stored.array(f"slots.{side}", "whole", 2, None) for side in _SIDES]
+    if any(each[0].size and each[0].max() >= len(row) for each in slots):
+        raise ValueError("slots are of no candidate")
     return RoundState(
-        Candidates(row, column, (int(about["shape"][0]), int(about["shape"][1]))),
-        arrays["log_odds"],
-        arrays["value"],
-        both("alone"),
-        both("elsewhere"),
-        (slots[0], slots[1]),
-        both("by_slot"),
+        Candidates(row, column, shape),
+        stored.array("log_odds", "real", len(row)),
+        stored.array("value", "real", len(row)),
+        both("alone", *shape),
+        both("elsewhere", *shape),
+        ((slots[0][0], slots[0][1]), (slots[1][0], slots[1][1])),
+        both("by_slot", *(each.shape[1] for each in slots), kind="real"),
         model,
         None if scale is None else Scale(float(scale[0]), math.inf if scale[1] is None else float(scale[1])),
     )
+
+
+def check_state(
+    state: RoundState, graphs: tuple[TemporalGraph, TemporalGraph], first_pairs: NDArray[np.integer] | None = None
+) -> None:
+    """Raise a ValueError where a state, or the pairs of its first round, are not about these graphs."""
+    sizes = tuple(graph.n_entities for graph in graphs), tuple(2 * graph.n_relations for graph in graphs)
+    fits = (state.candidates.shape, tuple(len(each) for each in state.model.odds.chances)) == sizes
+    if not fits or (first_pairs is not None and (first_pairs >= sizes[0]).any()):
+        raise ValueError("it is about other graphs")
 
 
 def state_of_chances(chances: sp.csr_array, n_directed: tuple[int, int]) -> RoundState:

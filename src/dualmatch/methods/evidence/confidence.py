@@ -48,6 +48,9 @@ _TRIAL_ROUNDS: Final = 2
 _EVEN: Final = 0.5
 
 
+_LARGEST_WEIGHT: Final = 1e6
+
+
 @dataclass(frozen=True, eq=False)
 class Confidence:
     """Corrections of log-odds.
@@ -103,8 +106,12 @@ class Confidence:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        alone = data["alone"]
-        return cls(np.array(data["pairs"], dtype=np.float64), None if alone is None else np.array(alone, np.float64))
+        pairs = np.array(data["pairs"], np.float64)
+        alone = None if data["alone"] is None else np.array(data["alone"], np.float64)
+        for weights, shape in ((pairs, (4,)), (alone, (2,))):
+            if weights is not None and (weights.shape != shape or not (np.abs(weights) < _LARGEST_WEIGHT).all()):
+                raise ValueError("the confidence has other weights")
+        return cls(pairs, alone)
 
 
 def _features(log_odds: Floats, ties: Ids) -> Floats:

@@ -1,0 +1,190 @@
+"""Files of a run that somebody changed inside, hashes made to fit: refused in words, never a crash of native code."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dualmatch.cli.main import main
+
+FACTS = "head,relation,tail,begin,end\n" + "".join(
+    f"{{}}{n},{'met' if n % 3 else 'wrote'},{{}}{(n * 7) % 12},{1800 + n * 3},{1801 + n * 5}\n" for n in range(24)
+)
+Array = np.ndarray[Any, Any]
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of values that are absurd but possible
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with two graphs and its links, in a folder."""
+    folder = tmp_path_factory.mktemp("made")
+    for side in ("a", "b"):
+        (folder / f"{side}.csv").write_text(FACTS.replace("{}", side))
+    (folder / "seeds.tsv").write_text("a0\tb0\n")
+    graphs = [str(folder / "a.csv"), str(folder / "b.csv")]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sys.stdout", io.StringIO())
+        main(["align", *graphs, "--run", str(folder / "run"), "--seeds", str(folder / "seeds.tsv"), "-q"])
+    return folder
+
+
+def doctored(array: Array) -> Iterator[Array]:
+    """What an array of the same file could be instead."""
+    yield array.astype("U4") if array.size else np.array(["x"])
+    yield array.astype(np.complex128)
+    yield array[..., None]
+    yield array[:-1] if array.shape[0] else np.zeros(5, array.dtype)
+    yield np.concatenate([array, array])
+    for value in (-1, 10**6, 2**31 - 1):
+        if array.size and array.dtype.kind in "iuf":
+            changed = array.copy()
+            changed.flat[array.size // 2] = np.array(value).astype(array.dtype)
+            yield changed
+    if array.size and array.dtype.kind == "f":
+        changed = array.copy()
+        changed.flat[0] = np.nan
+        yield changed
+    yield array.astype(np.float64 if array.dtype.kind in "iub" else np.int64)
+
+
+def values_in(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where plain data has values."""
+    if path:
+        yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, each in items:
+        yield from values_in(each, (*path, key))
+
+
+def with_value(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A copy in which one value is another; where that is None, it is missing."""
+    copy = json.loads(json.dumps(data))
+    at = copy
+    for key in path[:-1]:
+        at = at[key]
+    if value is None and isinstance(at, dict):
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return copy
+
+
+def npz_variants(content: bytes) -> Iterator[bytes]:
+    """The file with one array or one value changed, its zip intact."""
+    with np.load(io.BytesIO(content)) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    about = json.loads(arrays["about"].tobytes())
+
+    def saved(changes: dict[str, Array]) -> bytes:
+        out = io.BytesIO()
+        np.savez_compressed(out, **{**arrays, **changes})
+        return out.getvalue()
+
+    for name in arrays:
+        if name != "about":
+            for each in doctored(arrays[name]):
+                yield saved({name: each})
+    for path in values_in(about):
+        for value in ("x", None, 7, -1e300, [], {"\0": 1}):
+            text = json.dumps(with_value(about, path, value)).encode()
+            yield saved({"about": np.frombuffer(text, np.uint8)})
+
+
+def some(variants: Iterator[bytes], of_each: int) -> Iterator[bytes]:
+    """One of each few: a fixed sample; benchmarks/fuzz.py tries them all."""
+    return (each for number, each in enumerate(variants) if number % of_each == 0)
+
+
+def ends(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> int:
+    """The exit code of a call that must end in words; what it writes is removed."""
+    code: Any = 0
+    try:
+        main(arguments)
+    except SystemExit as end:
+        code = end.code
+    words = capsys.readouterr().err
+    assert code in (0, 2), words
+    assert len(words) < 4000
+    return int(code)
+
+
+def tried(
+    file: Path, variants: Iterator[bytes], call: Callable[[], int], fit: Callable[[bytes], None] = lambda _: None
+) -> list[int]:
+    """What a call comes to with each variant of a file; the file is restored."""
+    before, codes = file.read_bytes(), []
+    try:
+        for each in variants:
+            file.write_bytes(each)
+            fit(each)
+            codes.append(call())
+    finally:
+        file.write_bytes(before)
+        fit(before)
+    return codes
+
+
+@pytest.mark.parametrize("side", [[], ["--target"]])
+def test_a_doctored_companion_is_refused(made: Path, capsys: pytest.CaptureFixture[str], side: list[str]) -> None:
+    links = made / "run" / "links.tsv"
+    companion = links.with_name("links.tsv.why.npz")
+    entity = "b3" if side else "a3"
+    codes = tried(
+        companion,
+        some(npz_variants(companion.read_bytes()), 3),
+        lambda: ends(["explain", str(links), entity, *side], capsys),
+    )
+    assert codes.count(2) > 80
+    assert ends(["explain", str(links), entity, *side], capsys) == 0
+
+
+@pytest.mark.parametrize("stage", ["graphs", "round", "outcome"])
+def test_a_doctored_stage_with_a_fitting_hash_is_refused(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], stage: str
+) -> None:
+    manifest = made / "run" / "manifest.json"
+    data = json.loads(manifest.read_text())
+    file = made / "run" / data["stages"][stage]["file"]
+    more = tmp_path / "more.csv"
+    more.write_text("head,relation,tail,begin\na3,met,a4,1850\n")
+
+    def fit(content: bytes) -> None:
+        data["stages"][stage]["content"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+        manifest.write_text(json.dumps(data))
+
+    def updated() -> int:
+        new = tmp_path / "new"
+        return ends(["update", str(made / "run"), "--source-facts", str(more), "--run", str(new), "--force"], capsys)
+
+    codes = tried(file, some(npz_variants(file.read_bytes()), 11), updated, fit)
+    assert codes.count(2) > len(codes) / 3
+    assert updated() == 0
+
+
+def test_an_archive_that_promises_too_much_is_refused(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = made / "run" / "links.tsv"
+    companion = links.with_name("links.tsv.why.npz")
+
+    def promising(shape: str) -> bytes:
+        out = io.BytesIO()
+        with np.load(companion) as stored, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in stored.files:
+                with new.open(f"{name}.npy", "w") as member:
+                    if name == "confidence":
+                        header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+                        member.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+                    else:
+                        np.lib.format.write_array(member, stored[name])
+        return out.getvalue()
+
+    shapes = ("(99999999999,)", "(2, 2**70)", "(-1,)", "(1, (", "'x'", "(4294967296, 4294967296)")
+    codes = tried(companion, map(promising, shapes), lambda: ends(["explain", str(links), "a3"], capsys))
+    assert codes == [2] * len(shapes)
