@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from dualmatch.files.plain_data import read_json
 from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.links.write import relation_table
 from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.evidence.state import Round
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import CallOptions, RunOptions, config_of, options_from, options_of, record_of
 from dualmatch.version import __version__
@@ -37,6 +38,7 @@ MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 2
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _INVALID: Final = (ValueError, KeyError, TypeError, ConfigError, InputError)
+_LARGEST: Final = 1e15
 _STAGE_FILE: Final = re.compile(r"stages/[a-z-]+[0-9]*\.npz")
 State = Literal["running", "finished"]
 Verb = Literal["align", "update"]
@@ -76,6 +78,11 @@ class Outcome:
     distances: Mapping[str, float] | None  # D of all weights that were tried
     relations: tuple[Mapping[str, Any], ...] | None  # rows of `relation_table`
 
+    def __post_init__(self) -> None:
+        """Refuse rows that a report could not draw."""
+        _check_rows("rounds", self.rounds or (), [each.name for each in fields(Round)])
+        _check_rows("relations", self.relations or (), ("score", "support"), ("source", "target", "direction"))
+
     @classmethod
     def of(cls, alignment: Alignment, cost: Cost) -> Self:
         return cls(
@@ -87,6 +94,18 @@ class Outcome:
             None if alignment.distances is None else dict(alignment.distances),
             None if alignment.relations is None else tuple(relation_table(alignment).iter_rows(named=True)),
         )
+
+
+def _check_rows(
+    name: str, rows: Iterable[Mapping[str, Any]], numbers: Iterable[str], texts: Iterable[str] = ()
+) -> None:
+    for row in rows:
+        for column in numbers:
+            if not isinstance(row.get(column), int | float) or not abs(row[column]) < _LARGEST:
+                raise ValueError(f"{name}: {column} is no number in a row")
+        for column in texts:
+            if not isinstance(row.get(column), str):
+                raise ValueError(f"{name}: {column} is no text in a row")
 
 
 @dataclass(frozen=True)
