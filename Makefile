@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-sssom chromium lint bench clean
+.PHONY: demo test test-sssom test-wheel chromium lint bench clean
 
 demo: .venv/installed
 	$(BIN)/dualmatch demo
@@ -25,6 +25,13 @@ test-sssom:
 	$(PYTHON) -m venv .venv-sssom
 	.venv-sssom/bin/pip install --quiet --disable-pip-version-check --editable '.[sssom]' pytest hypothesis
 	.venv-sssom/bin/python -m pytest tests/links/test_write.py
+
+# The wheel as users get it, without extras, in a fresh environment; PYTHON=… says of which Python.
+test-wheel:
+	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir .venv-wheel/dist .
+	.venv-wheel/bin/pip install --quiet --disable-pip-version-check .venv-wheel/dist/*.whl
+	cd .venv-wheel && bin/python -I ../tests/check_wheel.py
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .
@@ -51,4 +58,4 @@ bench: .venv/installed
 	touch $@ .venv/installed
 
 clean:
-	rm -rf .venv .venv-sssom demo-out
+	rm -rf .venv .venv-sssom .venv-wheel demo-out
