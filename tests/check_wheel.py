@@ -25,7 +25,7 @@ def main() -> None:
             subprocess.run(words, cwd=here, check=True, stdout=subprocess.DEVNULL)
         assert "Alignment" in (Path(here) / "r.html").read_text(encoding="utf-8")
     python = sys.version.split()[0]
-    print(f"dualmatch {dualmatch.__version__} on Python {python}: {len(names)} names, {len(found)} links")
+    sys.stdout.write(f"dualmatch {dualmatch.__version__} on Python {python}: {len(names)} names, {len(found)} links\n")
 
 
 main()

@@ -187,15 +187,10 @@ def link_quality(
 ) -> LinkQuality:
     """Links by name against true pairs by name.
 
-    Parameters
-    ----------
-    no_matches, undecided:
-        Source entities said to have no match, and those of which nothing is said.
-    seeds:
-        Source entities whose link was given, not found; their links and true pairs are left out.
-    partial:
-        Count only links that touch an entity of a true pair, since `gold` does not hold all of them; whether it is
-        right to say "no match" is then not known.
+    `no_matches`, `undecided`: source entities said to have no match, and those of which nothing is said. `seeds`:
+    source entities whose link was given, not found; their links and true pairs are left out. `partial`: count only
+    links that touch an entity of a true pair, since `gold` does not hold all of them; whether it is right to say "no
+    match" is then not known.
 
     >>> link_quality([("Ada", "Q7"), ("Book", "Q1")], np.array([1.0, 0.5]), {("Ada", "Q7")}).abstention.precision
     0.5

@@ -28,7 +28,7 @@ from dualmatch.simulate import (
     write_folder,
 )
 from dualmatch.simulate.history import NO_DAY, draw_vocabularies
-from dualmatch.simulate.observer import draw_calendar, observe_dates
+from dualmatch.simulate.planted_pair import draw_calendar, observe_dates
 
 COLUMNS = ("head", "relation", "tail", "begin", "end")
 RICH = World(

@@ -35,18 +35,10 @@ def temporal_similarity(
 ) -> FactorSimilarity:
     """S^t of two graphs as factors, to be computed by rows.
 
-    Parameters
-    ----------
-    hops:
-        L: how far temporal features travel.
-    memory_limit:
-        Bytes that dense features may take.
-    room:
-        Bytes that the features of all hops may take, dense or sparse; an `InputError` as soon as they take more. No
-        bound where None. Comparing them takes twice as much again, for a while.
+    `hops`: L: how far temporal features travel. `memory_limit`: bytes that dense features may take. `room`: bytes that
+    the features of all hops may take, dense or sparse; an `InputError` as soon as they take more. No bound where None.
+    Comparing them takes twice as much again, for a while.
 
-    Examples
-    --------
     >>> from dualmatch import TemporalGraph
     >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")])
     >>> similarity = temporal_similarity(graph, graph)

@@ -90,18 +90,12 @@ names_options = gathered(
 class Asked:
     """What a call said about reading.
 
-    Attributes
-    ----------
-    given:
-        For the source and the target: fields of `ReadOptions` that the call sets.
-    rejected:
-        Where rejected lines go.
-    base:
-        What holds where the call says nothing, such as the options of a run file; None for the defaults.
+    `given`: for the source and the target: fields of `ReadOptions` that the call sets. `base`: what holds where the
+    call says nothing, such as the options of a run file; None for the defaults.
     """
 
     given: tuple[Mapping[str, Any], Mapping[str, Any]]
-    rejected: Path | None
+    rejected: Path | None  # where rejected lines go
     base: tuple[ReadOptions, ReadOptions] | None = field(default=None)
 
     @property

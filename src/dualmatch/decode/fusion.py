@@ -50,16 +50,10 @@ def decode(
 ) -> Decoded:
     """P̂ = Sinkhorn(α·S^t + S^r) for the α with the smallest D; the smaller α of equals.
 
-    Parameters
-    ----------
-    temporal, relational:
-        S^t (None where the graphs have no times: then P̂ = Sinkhorn(S^r)) and S^r.
-    problem:
-        The matrices D compares, with k^r and k^t; not needed without S^t.
-    memory_limit:
-        Bytes the kernel may take; above that its blocks are computed again on every pass.
-    watch:
-        Called with each α tried and its plan, whose memory the next one reuses.
+    `temporal`, `relational`: S^t (None where the graphs have no times: then P̂ = Sinkhorn(S^r)) and S^r. `problem`: the
+    matrices D compares, with k^r and k^t; not needed without S^t. `memory_limit`: bytes the kernel may take; above that
+    its blocks are computed again on every pass. `watch`: called with each α tried and its plan, whose memory the next
+    one reuses.
     """
     if temporal is None or problem is None:
         plan = sinkhorn(kernel_of(relational, sharpness, memory_limit), iterations)
@@ -118,13 +112,9 @@ def fuse(
 ) -> FusedPlan:
     """P̂ = Sinkhorn(evidence + Σ w_c S_c) for the weights with the smallest D; of equals, the smaller ones.
 
-    Parameters
-    ----------
-    channels:
-        Name → similarity. The best open columns of each open row, by each channel, become candidates as well, and the
-        best open rows of each open column.
-    problem:
-        What D compares; None where there are no times: then all channels count, at the middle weight.
+    `channels`: name → similarity. The best open columns of each open row, by each channel, become candidates as well,
+    and the best open rows of each open column. `problem`: what D compares; None where there are no times: then all
+    channels count, at the middle weight.
     """
     listed = _open_candidates(evidence, channels, open_rows, open_columns)
     choices = list(product(sorted(weights), repeat=len(channels)))

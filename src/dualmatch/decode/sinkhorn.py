@@ -174,14 +174,10 @@ def unbalanced(kernel: Kernel) -> Plan:
 def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilon: float = EPSILON) -> Plan:
     """Balance a kernel.
 
-    Parameters
-    ----------
-    first:
-        ``"rows"``: rows, then columns, so that columns end with sum 1 (the paper's P^{G_s G_t});
-        ``"columns"``: the other way round, which is Sinkhorn of the transposed matrix (P^{G_t G_s}).
-    epsilon:
-        Added to each sum before dividing by it, so that a column which no row wants stays near zero instead of
-        being blown up. The very first sum is of exp(c·s) itself, against which ε is nothing.
+    `first`: ``"rows"``: rows, then columns, so that columns end with sum 1 (the paper's P^{G_s G_t}); ``"columns"``:
+    the other way round, which is Sinkhorn of the transposed matrix (P^{G_t G_s}). `epsilon`: added to each sum before
+    dividing by it, so that a column which no row wants stays near zero instead of being blown up. The very first sum is
+    of exp(c·s) itself, against which ε is nothing.
     """
     n_source, n_target = kernel.shape
     u, v = np.ones(n_source), np.ones(n_target)

@@ -91,18 +91,10 @@ def unlinked(
 ) -> Unlinked:
     """Give the reason why each row outside `pairs` is in none.
 
-    Parameters
-    ----------
-    in_a_fact: (n_rows,) bool
-        Whether the row's entity is in any fact.
-    no_partner: (n_rows,) float64
-        Posterior of having no partner, nan where it is unknown; None where it is unknown for all rows.
-    many_to_one:
-        Whether a column may be taken several times, so that none is ever gone.
-    enough:
-        The probability above which a pair is linked unless a higher one is asked for.
-    alone:
-        Rows that were given as having no partner.
+    `in_a_fact` (n_rows,) bool: whether the row's entity is in any fact. `no_partner` (n_rows,) float64: posterior of
+    having no partner, nan where it is unknown; None where it is unknown for all rows. `many_to_one`: whether a column
+    may be taken several times, so that none is ever gone. `enough`: the probability above which a pair is linked unless
+    a higher one is asked for. `alone`: rows that were given as having no partner.
     """
     row = np.setdiff1d(np.arange(len(in_a_fact)), pairs[:, 0])
     taken = np.zeros(n_columns + 1, dtype=bool)  # one more: -1 is no candidate, and not taken

@@ -55,19 +55,12 @@ Rows = Iterator[Row | RowError]
 class LinksFile:
     """A file of links, parsed once, on demand.
 
-    Parameters
-    ----------
-    naming:
-        How names became IRIs, for ``owl:sameAs`` triples.
-    format:
-        One of `dualmatch.links.write.LINK_FORMATS`; by the file's name where None.
-
     `dualmatch.runs.options_file.links_file` knows both for a file that a run wrote.
     """
 
     path: Path
-    naming: Naming | None = None
-    format: str | None = None
+    naming: Naming | None = None  # how names became IRIs, for ``owl:sameAs`` triples
+    format: str | None = None  # one of `dualmatch.links.write.LINK_FORMATS`; by the file's name where None
 
     @cached_property
     def _table(self) -> pl.DataFrame:
@@ -144,12 +137,8 @@ def read_name_pairs(path: str | Path) -> list[Link]:
 def read_gold(path: Path, links: Sequence[Link], folder: Path | None = None) -> list[Link]:
     """The true pairs of a file, by name.
 
-    Parameters
-    ----------
-    links:
-        What they will be compared with: pairs of which no entity occurs there are most likely ids.
-    folder:
-        The benchmark folder that ids are of; by default the folder the file lies in, if that is one.
+    `links`: what they will be compared with: pairs of which no entity occurs there are most likely ids. `folder`: the
+    benchmark folder that ids are of; by default the folder the file lies in, if that is one.
     """
     if not path.exists():
         raise InputError(f"{path}: no such file; --gold takes a file of true pairs")

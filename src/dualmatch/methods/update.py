@@ -180,13 +180,9 @@ def update(
 class LinkChange:
     """A source entity whose link is not what it was.
 
-    Attributes
-    ----------
-    before, after:
-        The partner's name; None where there is none.
-    why:
-        The first that holds: it or its partner is new; one of them has new facts; a neighbour has, or has another
-        link now; none of it, and the weights of all facts have moved a little.
+    `before`, `after`: the partner's name; None where there is none. `why`: the first that holds: it or its partner is
+    new; one of them has new facts; a neighbour has, or has another link now; none of it, and the weights of all facts
+    have moved a little.
     """
 
     kind: Kind

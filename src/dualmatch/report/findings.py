@@ -27,17 +27,8 @@ Link = tuple[str, str]
 class Findings:
     """What is known of a run.
 
-    Attributes
-    ----------
-    links, confidence, is_seed:
-        The links by name.
-    unlinked:
-        Source entities in no link.
-    no_matches:
-        Those of them with the verdict "no match"; the others are undecided.
-    record, basis, config, gold:
-        How the run went, what the links rest on, its options as text, and true pairs by name; None where there
-        is no such file.
+    `links`, `confidence`, `is_seed`: the links by name. `record`, `basis`, `config`, `gold`: how the run went, what the
+    links rest on, its options as text, and true pairs by name; None where there is no such file.
     """
 
     name: str
@@ -45,8 +36,8 @@ class Findings:
     links: Sequence[Link]
     confidence: NDArray[np.float64]
     is_seed: NDArray[np.bool_]
-    unlinked: Sequence[str]
-    no_matches: Collection[str]
+    unlinked: Sequence[str]  # source entities in no link
+    no_matches: Collection[str]  # those of them with the verdict "no match"; the others are undecided
     record: RunRecord | None
     basis: ExplanationBasis | None
     config: str | None
@@ -97,17 +88,10 @@ class Findings:
 def gather(path: Path, gold: Path | None = None, data: Path | None = None, folder: Path | None = None) -> Findings:
     """Read an alignment file and the files beside it.
 
-    Parameters
-    ----------
-    gold, data:
-        A file of true pairs, and the benchmark folder whose ids it uses.
-    folder:
-        Where the input files are now.
+    `gold`, `data`: a file of true pairs, and the benchmark folder whose ids it uses. `folder`: where the input files
+    are now.
 
-    Raises
-    ------
-    InputError
-        Where a file is missing or cannot be read.
+    Raises InputError where a file is missing or cannot be read.
     """
     file = links_file(path)
     (links, confidence), seeds, record = file.links, file.seeds, read_record(path)

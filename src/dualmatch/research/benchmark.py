@@ -60,15 +60,10 @@ def benchmark(
 ) -> BenchmarkRun:
     """Run a method on a folder and measure it as BENCHMARK.md has it.
 
-    Parameters
-    ----------
-    setting:
-        ``"unsupervised"``: no seeds, all of gold is tested; ``"supervised"``: the first `seed_pairs` rows of
-        ``sup_pairs`` (all, where None) are seeds and the rest of gold is tested.
-    group_files:
-        Name → pair file, looked up in the folder first.
-    label_files:
-        Labels of the source and of the target, looked up in the folder first; without them names are not compared.
+    `setting`: ``"unsupervised"``: no seeds, all of gold is tested; ``"supervised"``: the first `seed_pairs` rows of
+    ``sup_pairs`` (all, where None) are seeds and the rest of gold is tested. `group_files`: name → pair file, looked up
+    in the folder first. `label_files`: labels of the source and of the target, looked up in the folder first; without
+    them names are not compared.
     """
     if setting == "unsupervised" and seed_pairs is not None:
         raise InputError("--seed-pairs goes with --setting supervised; an unsupervised run has no seeds")

@@ -52,19 +52,11 @@ def split_graph(
 ) -> SplitPair:
     """Draw the facts of a graph to two sides.
 
-    Parameters
-    ----------
-    overlap:
-        o, the share of a side's facts that the other side has too; repeated facts count once.
-    without_partner:
-        Share of each side's entities that is kept from the other side on purpose. Entities of few facts may miss one
-        side by chance besides.
-    seeds:
-        True pairs given as seeds; a tenth of them where None.
-    keep_names:
-        Let both sides call entities and relations by the same names; else the target's say nothing.
-    Examples
-    --------
+    `overlap`: o, the share of a side's facts that the other side has too; repeated facts count once. `without_partner`:
+    share of each side's entities that is kept from the other side on purpose. Entities of few facts may miss one side
+    by chance besides. `seeds`: true pairs given as seeds; a tenth of them where None. `keep_names`: let both sides call
+    entities and relations by the same names; else the target's say nothing.
+
     >>> graph = TemporalGraph.from_facts([(f"e{k % 7}", "r", f"e{k % 5}", str(1900 + k)) for k in range(60)])
     >>> pair = split_graph(graph, overlap=0.5)
     >>> pair.source.n_facts, pair.target.n_facts, pair.overlap

@@ -36,17 +36,12 @@ _MOST_LETTERS: Final = 25
 class ShownFact:
     """A fact of one of the two entities.
 
-    Attributes
-    ----------
-    span:
-        When it holds, in years and parts of them (ids where times have no calendar); None where nothing is known.
-    match:
-        The number of the matching facts it is one of, from 1; None where nothing matches it.
+    `span`: when it holds, in years and parts of them (ids where times have no calendar); None where nothing is known.
     """
 
     fact: Fact
     span: tuple[float, float] | None
-    match: int | None
+    match: int | None  # the number of the matching facts it is one of, from 1; None where nothing matches it
 
 
 @dataclass(frozen=True)
@@ -62,19 +57,9 @@ class CandidateLine:
 class PairView:
     """What a reviewer sees of a source entity and a target entity, or of a source entity alone.
 
-    Attributes
-    ----------
-    reasons:
-        Matching facts with what each adds to the log-odds, the weightiest first; `left` and `right` refer to them by
-        number.
-    rest:
-        What the matching facts add that are not shown.
-    balance:
-        What counts besides matching facts.
-    log_odds:
-        The sum of all of these; None where reasons, and with them matching facts, are not prepared yet.
-    more_left, more_right, more_reasons:
-        How many are left out.
+    `reasons`: matching facts with what each adds to the log-odds, the weightiest first; `left` and `right` refer to
+    them by number. `log_odds`: the sum of all of these; None where reasons, and with them matching facts, are not
+    prepared yet. `more_left`, `more_right`, `more_reasons`: how many are left out.
     """
 
     source: int
@@ -85,8 +70,8 @@ class PairView:
     more_right: int
     reasons: tuple[SharedFact, ...] = ()
     more_reasons: int = 0
-    rest: float = 0.0
-    balance: Balance = field(default_factory=Balance)
+    rest: float = 0.0  # what the matching facts add that are not shown
+    balance: Balance = field(default_factory=Balance)  # what counts besides matching facts
     log_odds: float | None = None
 
     @property

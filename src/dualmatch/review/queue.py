@@ -29,23 +29,14 @@ _LINKED, _UNDECIDED, _NO_MATCH = map(VERDICTS.index, (Verdict.LINKED, Verdict.UN
 class Queue:
     """Every source entity with what is proposed for it.
 
-    Attributes
-    ----------
-    proposed: (n_source,) int64
-        Its partner, or the best candidate where it has none; -1 where there is no candidate.
-    probability: (n_source,) float64
-        How likely that is.
-    verdict: (n_source,) int8
-        The verdict of the run on it: a place in `VERDICTS`.
-    teaches: (n_source,) float64
-        What a decision would teach.
+    `proposed` (n_source,) int64: its partner, or the best candidate where it has none; -1 where there is no candidate.
     """
 
     basis: ExplanationBasis
     proposed: Ids
-    probability: Floats
-    verdict: NDArray[np.int8]
-    teaches: Floats
+    probability: Floats  # (n_source,) float64: how likely that is
+    verdict: NDArray[np.int8]  # (n_source,) int8: the verdict of the run on it: a place in `VERDICTS`
+    teaches: Floats  # (n_source,) float64: what a decision would teach
 
     @property
     def linked(self) -> Flags:

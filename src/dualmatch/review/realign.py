@@ -45,16 +45,10 @@ class Change:
 
 @dataclass
 class Realignment:
-    """A run in the background, and the result of the last one.
-
-    Attributes
-    ----------
-    links:
-        Where the new links go; it was free when the review began, and only this review writes there.
-    """
+    """A run in the background, and the result of the last one."""
 
     session: Session
-    links: Path
+    links: Path  # where the new links go; it was free when the review began, and only this review writes there
     state: State = "idle"
     stage: str = ""
     done: int = 0

@@ -34,10 +34,7 @@ _HEADERS: Final = {
 class Guard:
     """Checks each request before the app sees it.
 
-    Parameters
-    ----------
-    hosts:
-        Accepted values of the Host header.
+    `hosts`: accepted values of the Host header.
     """
 
     def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], cookie: str) -> None:

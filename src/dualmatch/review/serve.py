@@ -76,10 +76,7 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
 class ReviewServer:
     """Serves the pages of a session.
 
-    Attributes
-    ----------
-    address:
-        What to open in a browser, with the token.
+    `address`: what to open in a browser, with the token.
     """
 
     def __init__(self, session: Session, endpoint: Endpoint) -> None:

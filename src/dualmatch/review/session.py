@@ -34,19 +34,14 @@ _LONGEST_SEARCH: Final = 200
 class Filter:
     """Which entities of the queue are wanted; every field is one of a few words, or a text to search for.
 
-    Attributes
-    ----------
-    outcome:
-        The verdict of the run. Decisions of the reviewer have verdicts of their own, in the same forms.
-    status:
-        What the reviewer decided.
+    `outcome`: the verdict of the run. Decisions of the reviewer have verdicts of their own, in the same forms.
     """
 
     q: str = ""
     outcome: str = "all"
     confidence: str = "all"
     relation: str = ""
-    status: str = "open"
+    status: str = "open"  # what the reviewer decided
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Filter:

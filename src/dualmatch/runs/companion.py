@@ -128,13 +128,8 @@ def read_explanation_basis(path: str | Path, folder: str | Path | None = None) -
 def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun:
     """A written alignment and what it rests on; an `InputError` where inputs are gone or have changed.
 
-    Parameters
-    ----------
-    path:
-        The alignment file.
-    folder:
-        The folder all input files lie in now, if they were moved. Graphs that a run keeps itself are found beside its
-        links anyway: the folder of a run may be moved.
+    `path`: the alignment file. `folder`: the folder all input files lie in now, if they were moved. Graphs that a run
+    keeps itself are found beside its links anyway: the folder of a run may be moved.
     """
     path = Path(path)
     companion = companion_of(path)

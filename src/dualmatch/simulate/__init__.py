@@ -9,7 +9,7 @@ The story, in the order in which it is drawn (one random generator, from `World.
    joined to facts at random. Each fact gets a relation, and a point in time, an interval, half of one, or no time.
 4. **Vocabularies** (`history`). The history's relations are finer than either side's: what the target splits is one
    relation to the source, what the target merges is several; some target relations run from tail to head.
-5. **Observation** (`observer`). Each observer gets some dates wrong, misses some and knows others only to the month
+5. **Observation** (`planted_pair`). Each observer gets some dates wrong, misses some and knows others only to the month
    or the year; then entities and facts are shuffled, so that neither row numbers nor names give pairs away.
 
 Examples

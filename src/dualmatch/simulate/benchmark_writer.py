@@ -66,7 +66,7 @@ def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) 
     >>> from dualmatch.simulate import World, simulate
     >>> with tempfile.TemporaryDirectory() as here:
     ...     len(list(write_folder(simulate(World(entities=50)), Path(here) / "world").iterdir()))
-    11
+    12
     """
     path = Path(os.path.abspath(path))
     with replacing_folder(path, SIMULATION_FILES, force, "simulation") as draft:
@@ -90,17 +90,10 @@ def write_options(folder: Path, world: dict[str, Any]) -> None:
 def replacing_folder(path: Path, files: Collection[str], force: bool, writer: str) -> Iterator[Path]:
     """Give an empty folder beside `path`; put it in its place once all is written and synced.
 
-    Parameters
-    ----------
-    files:
-        What such a folder holds: with `force`, one that holds nothing else may be replaced.
-    writer:
-        Who writes such folders, for messages.
+    `files`: what such a folder holds: with `force`, one that holds nothing else may be replaced. `writer`: who writes
+    such folders, for messages.
 
-    Raises
-    ------
-    OutputError
-        Where the folder exists already, or cannot be written.
+    Raises OutputError where the folder exists already, or cannot be written.
     """
     _refuse_what_must_stay(path, files, force, writer)
     draft, old = (path.with_name(f".{path.name}.{secrets.token_hex(4)}.{kind}") for kind in ("draft", "old"))

@@ -33,20 +33,13 @@ _EXCHANGE_ROUNDS: Final = 30
 class History:
     """True facts as columns. Facts both observers know come first, then the source's own, then the target's own.
 
-    Attributes
-    ----------
-    head, tail: (n_facts,) int32
-        Entities: first those both sides know, then the source's own, then the target's own.
-    relation: (n_facts,) int32
-        The history's own, finest relations.
-    begin, end: (n_facts,) int32
-        Days since the history began; `NO_DAY` where there is none. A point has begin = end.
-    common, source_own:
-        How many facts both observers know, and how many only the source does.
+    `head`, `tail` (n_facts,) int32: entities: first those both sides know, then the source's own, then the target's
+    own. `begin`, `end` (n_facts,) int32: days since the history began; `NO_DAY` where there is none. A point has begin
+    = end. `common`, `source_own`: how many facts both observers know, and how many only the source does.
     """
 
     head: Ints
-    relation: Ints
+    relation: Ints  # (n_facts,) int32: the history's own, finest relations
     tail: Ints
     begin: Ints
     end: Ints
@@ -157,17 +150,12 @@ def _draw_days(world: World, n: int, n_days: int, rng: Generator) -> tuple[Ints,
 class Vocabularies:
     """What each relation of the history is called on either side.
 
-    Attributes
-    ----------
-    source, target: (n_relations,) int32
-        Row of the relation in the source's and the target's vocabulary.
-    inverse: (relations_target,) bool
-        Target relations whose facts run from tail to head.
+    `source`, `target` (n_relations,) int32: row of the relation in the source's and the target's vocabulary.
     """
 
     source: Ints
     target: Ints
-    inverse: NDArray[np.bool_]
+    inverse: NDArray[np.bool_]  # (relations_target,) bool: target relations whose facts run from tail to head
 
     def pairs(self) -> Ints:
         """True relation pairs as rows (source, target, 1 if inverse else 0), sorted."""

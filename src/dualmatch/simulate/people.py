@@ -77,26 +77,16 @@ _OFFICES: Final = _words(
 class PeopleWorld:
     """How many people there are, and how well they are known.
 
-    Attributes
-    ----------
-    people:
-        Rows of each table.
-    common_share:
-        Share of them that is in both.
-    missing_share, wrong_share:
-        Share of the fields (name, born, died, place, office) of a table that are empty, or wrong.
-    slip_share:
-        Share of the names of a table with a slip of the pen or a first name cut to its initial.
-    year_only_share:
-        Share of the register's dates that are years.
+    `missing_share`, `wrong_share`: share of the fields (name, born, died, place, office) of a table that are empty, or
+    wrong.
     """
 
-    people: int = 2000
-    common_share: float = 1 / 3
+    people: int = 2000  # rows of each table
+    common_share: float = 1 / 3  # share of them that is in both
     missing_share: float = 0.1
     wrong_share: float = 0.05
-    slip_share: float = 0.2
-    year_only_share: float = 0.2
+    slip_share: float = 0.2  # share of the names of a table with a slip of the pen or a first name cut to its initial
+    year_only_share: float = 0.2  # share of the register's dates that are years
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -76,16 +76,9 @@ def relational_embeddings(
 ) -> tuple[Dense, Dense]:
     """Train on the seed pairs and encode both graphs, in rows of length 1, so that S^r = h_s @ h_t.T.
 
-    Parameters
-    ----------
-    pseudo:
-        Whether the seeds were found rather than given; it decides the number of epochs.
-    seed:
-        The same seed, input and thread count give the same bytes on a CPU.
-    progress:
-        Called with (steps done, steps in all, the loss in words) after every step.
-    checkpoint:
-        Written after every epoch; training resumes from what it holds.
+    `pseudo`: whether the seeds were found rather than given; it decides the number of epochs. `seed`: the same seed,
+    input and thread count give the same bytes on a CPU. `progress`: called with (steps done, steps in all, the loss in
+    words) after every step. `checkpoint`: written after every epoch; training resumes from what it holds.
 
     >>> graph = TemporalGraph.from_facts([("Ada", "lived in", "London", "1835", "1852")])
     >>> h_source, h_target = relational_embeddings(graph, graph, np.array([[0, 0]]), TrainingConfig(epochs=1))
