@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final
 import zstandard
 
 from dualmatch.errors import InputError
+from dualmatch.files.bounded import LONGEST_LINE, Counted, Expanding, LongLineError, zstd_pieces
 
 STANDARD_INPUT: Final = Path("-")
 PACKED: Final = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
@@ -47,11 +48,11 @@ def opened(path: Path, where_missing: str = "check the path") -> Iterator[Binary
     """
     with as_input_error(path, where_missing):
         if path == STANDARD_INPUT:
-            standard: Any = sys.stdin.buffer
-            yield _unpacked(standard if isinstance(standard, io.BufferedReader) else io.BufferedReader(standard), path)
+            counted = Counted(sys.stdin.buffer)
+            yield _bounded(io.BufferedReader(counted), path, lambda: counted.total)
             return
         with path.open("rb") as file:
-            yield _unpacked(file, path)
+            yield _bounded(file, path, file.tell)
 
 
 @contextmanager
@@ -64,6 +65,11 @@ def as_input_error(path: Path, where_missing: str = "check the path") -> Iterato
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
         raise InputError(
             f"{shown(path)}: broken or cut off, it cannot be unpacked ({error}); fetch or make it again"
+        ) from None
+    except LongLineError as error:
+        raise InputError(
+            f"{shown(path)}:{error.line}: a line of more than {LONGEST_LINE >> 20} MiB; is this the right file, and "
+            "its --format right?"
         ) from None
     except OSError as error:
         why = error.strerror or str(error)
@@ -92,7 +98,7 @@ def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
     if packing == ".gz":
         return gzip.open(file)  # type: ignore[return-value]
     if packing == ".zst" or (ending == ".zst" and start):
-        return io.BufferedReader(_Pieces(_zstd_pieces(file)), 1 << 20)
+        return io.BufferedReader(_Pieces(zstd_pieces(file)), 1 << 20)
     for name, magic in _NOT_READ.items():
         if re.match(magic, start):
             raise InputError(
@@ -103,36 +109,39 @@ def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
     return file
 
 
+def _bounded(file: io.BufferedReader, path: Path, packed_bytes: Callable[[], int]) -> BinaryIO:
+    """What a file holds, refused where it unpacks to far more than any data does."""
+    unpacked = _unpacked(file, path)
+    if unpacked is file:
+        return file
+    return io.BufferedReader(Expanding(unpacked, shown(path), packed_bytes), 1 << 20)
+
+
 def _packing(start: bytes) -> str | None:
     return next((ending for ending, magic in PACKED.items() if start.startswith(magic)), None)
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """About `size` bytes at a time, cut after a line break; a longer line comes in one piece. No byte-order mark."""
+    """About `size` bytes at a time, cut after a line break. No byte-order mark.
+
+    A longer line comes in one piece, up to `LONGEST_LINE`; beyond, it is an error.
+    """
     kept: list[bytes] = []
-    first = True
+    first, length, lines = True, 0, 0
     while data := file.read(size):
         if first:
             data, first = data.removeprefix(b"\xef\xbb\xbf"), False
         cut = data.rfind(b"\n") + 1
+        if length + (data.find(b"\n") if cut else len(data)) > LONGEST_LINE:
+            raise LongLineError(lines + 1)
         if cut:
+            lines += data.count(b"\n")
             yield b"".join((*kept, data[:cut]))
-            kept = []
+            kept, length = [], 0
         kept.append(data[cut:])
+        length += len(data) - cut
     if rest := b"".join(kept):
         yield rest
-
-
-def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
-    """What the frames of a ``.zst`` file hold; unlike in the library's own reader, a cut-off frame is an error."""
-    frame = None
-    while packed := file.read(1 << 20):
-        while packed:
-            frame = frame or zstandard.ZstdDecompressor().decompressobj()
-            yield frame.decompress(packed)
-            packed, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
-    if frame is not None:
-        raise EOFError("it ends in the middle of a frame")
 
 
 class _Pieces(io.RawIOBase):

@@ -61,11 +61,13 @@ class _Table:
         self._check_text(block, self.number)
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
-        while block and self.shape is None:
+        if self.shape is None:
+            start = block.rfind(b"\n", 0, len(block) - len(block.lstrip())) + 1  # behind blank lines
+            block, self.number = block[start:], self.number + block.count(b"\n", 0, start)
+        if block.strip() and self.shape is None:
             first, _, rest = block.partition(b"\n")
-            if first.strip():
-                self.shape = self.collector.shape_of(first.decode().split(self.separator), self.path, self.number)
-            if self.shape is None or self.shape.has_header:
+            self.shape = self.collector.shape_of(first.decode().split(self.separator), self.path, self.number)
+            if self.shape.has_header:
                 block, self.number = rest, self.number + 1
         if block and self.shape is not None:
             self.collector.add_table(self.rows_of_block(block, self.shape), self.shape)

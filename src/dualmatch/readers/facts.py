@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 Mask = NDArray[np.bool_]
 
+MOST_COLUMNS: Final = 10_000
 _INTERVAL: Final = tuple(map(pl.col, INTERVAL))
 
 
@@ -92,6 +93,9 @@ class Collector:
 
     def shape_of(self, header: Sequence[str], path: Path, line: int | None = None) -> TableShape:
         """Where a table whose first row, at `line`, is `header` holds what, as the options say; guesses are noted."""
+        if len(header) > MOST_COLUMNS:
+            place = shown(path) if line is None else f"{shown(path)}:{line}"
+            raise InputError(f"{place}: {len(header):,} columns, more than any table has; is its --format right?")
         shape = table_shape(header, self.options.columns, shown(path), line)
         if shape.note:
             self.note(shape.note)

@@ -14,6 +14,7 @@ from dualmatch.files.text_lines import LINE
 from dualmatch.readers.columns import TableShape
 from dualmatch.readers.facts import Collector, Rows
 
+_TICKS_A_DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
@@ -90,17 +91,21 @@ def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
     if kind == pl.String:
         return column.alias(role)
     if isinstance(kind, pl.Datetime):
+        days = (column.to_physical() // _TICKS_A_DAY[kind.time_unit]).fill_null(0)
+        if not days.is_between(-(2**31), 2**31 - 1).all():  # polars would take them for other days
+            raise InputError(f"{where}: column {column.name!r} holds times that are no dates; fix or leave them out")
         column = column.dt.date()
     elif kind.is_float():
-        whole = column.fill_nan(None).cast(pl.Int64, strict=False)
-        if not (whole.cast(kind) == column.fill_nan(None)).fill_null(True).all():
+        numbers = column.fill_nan(None)
+        whole = numbers.cast(pl.Int64, strict=False)
+        if whole.null_count() != numbers.null_count() or not (whole.cast(kind) == numbers).fill_null(True).all():
             raise InputError(f"{where}: column {column.name!r} holds fractions; a {role} is text or a whole number")
         column = whole
     elif not (kind.is_integer() or kind in (pl.Date, pl.Null) or isinstance(kind, pl.Categorical | pl.Enum)):
         raise InputError(f"{where}: column {column.name!r} holds {kind}; a {role} is text, a number or a date")
     try:
         return column.cast(pl.String).alias(role)
-    except pl.exceptions.PolarsError as error:
+    except _BROKEN as error:
         raise InputError(f"{where}: column {column.name!r} cannot be read ({_first_line(error)})") from None
 
 

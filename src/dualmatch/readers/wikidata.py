@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dualmatch.files.bounded import lines_of
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import LABEL
@@ -35,6 +36,7 @@ _KINDS: Final = {
     "direct/": "direct",
 }
 _PREDICATE: Final = re.compile(rf"(?P<base>.*)/prop/(?P<kind>{'|'.join(_KINDS)})(?P<id>P\d+)\Z")
+_HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
 
 
@@ -77,7 +79,7 @@ def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
     Deprecated statements, and those whose value is unknown or none, are left out.
     """
     reader = _WikidataReader(path, collector)
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(lines_of(file), start=1):
         text = line.removeprefix(b"\xef\xbb\xbf").strip().removesuffix(b",")
         if text not in (b"", b"[", b"]"):
             reader.take_line(text, number)
@@ -99,6 +101,8 @@ class _WikidataReader:
         before = len(self._facts), len(self._literals)
         try:
             parsed = json.loads(text)
+            if _HALF_CHARACTER.search(text):
+                json.dumps(parsed, ensure_ascii=False).encode()
             for entity in parsed["entities"].values() if "entities" in parsed else [parsed]:
                 self._take_entity(entity, number)
         except _NOT_AN_ENTITY as error:
@@ -167,6 +171,8 @@ def _in_words(error: Exception) -> str:
         return f"no JSON from character {error.pos + 1} on; each line is an entity of its own, whole"
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text; convert the file to UTF-8"
+    if isinstance(error, UnicodeEncodeError):
+        return f"half a character, \\u{ord(error.object[error.start]):04x}, which no text has; fix what wrote the file"
     return f"no Wikidata entity: {_fault(error)}"
 
 

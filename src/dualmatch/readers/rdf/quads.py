@@ -13,6 +13,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import shown
+from dualmatch.readers.rdf.bounds import DEEPEST, BoundedFile, is_nested_too_deep
 from dualmatch.readers.rdf.triple_lines import REIFIES, OddLine, Quads, plain_lines
 from dualmatch.readers.rejected_lines import Rejections
 
@@ -31,6 +32,7 @@ _RECOVERS: Final = {"turtle", "trig"}
 # Lines are parsed out of their place: a message's own file:line is the right one.
 _POSITION: Final = re.compile(r"^Parser error (?:at|between) line [\w ]*?: ")
 _AT_ONCE: Final = 1000
+_MOST_ERRORS: Final = 1000  # of one line
 _UNNAMED: Final = re.compile(r"[0-9a-f]{24,32}\Z")
 
 
@@ -132,6 +134,8 @@ class _Parser:
         with self._right_format():
             for start in range(0, len(lines), _AT_ONCE):
                 some = lines[start : start + _AT_ONCE]
+                if deep := next((number for number, line in some if is_nested_too_deep(line)), None):
+                    raise InputError(f"{shown(self.path)}:{deep}: more than {DEEPEST:,} triple terms in one line")
                 try:
                     quads = list(parse(b"\n".join(line for _, line in some), format=kind))
                 except SyntaxError:
@@ -145,8 +149,9 @@ class _Parser:
 
     def quads_of_file(self, file: BinaryIO) -> Iterator[Quad]:
         """Parse a file; a line with a syntax error is rejected, once, and the rest is read where the format allows."""
-        parser = parse(file, format=_FORMATS[self.format], base_iri=_BASE)
-        last = None
+        bounded: Any = BoundedFile(file, self.path, self.format)
+        parser = parse(bounded, format=_FORMATS[self.format], base_iri=_BASE)
+        last, errors = None, 0
         while True:
             try:
                 with self._right_format():
@@ -155,7 +160,10 @@ class _Parser:
             except SyntaxError as error:
                 if error.lineno is None or error.lineno != last:
                     self._reject(error, error.lineno)
+                errors = errors + 1 if error.lineno == last else 0
                 last = error.lineno
+                if errors > _MOST_ERRORS:  # each costs the parser a look at the whole line
+                    raise InputError(f"{shown(self.path)}:{last}: no {self.format}; is its --format right?") from None
                 if self.format not in _RECOVERS or last is None:
                     return
 
@@ -165,6 +173,8 @@ class _Parser:
             yield
         except ValueError as error:
             raise InputError(f"{shown(self.path)}: no {self.format} ({error}); is its --format right?") from None
+        except MemoryError:  # a limit of the parser's own
+            raise InputError(f"{shown(self.path)}: a literal or name of more than 16 MiB; leave it out") from None
 
     def _reject(self, error: SyntaxError, line: int | None, text: str = "") -> None:
         self.rejections.add(self.path, [(0, line)], lambda _: _in_words(error, self.format), lambda _: text)

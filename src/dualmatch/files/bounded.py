@@ -1,0 +1,114 @@
+"""Reading with bounds: a longest line, unpacking in small steps, and an end to what unpacks without one."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, Final
+
+import zstandard
+
+from dualmatch.errors import InputError
+
+LONGEST_LINE: Final = 1 << 26
+_LEAST: Final = 1 << 28  # bytes, before it matters how well they were packed
+_LARGEST_RATIO: Final = 500  # text of graphs packs to a hundredth at best, a bomb to a thousandth
+_BLOCK: Final = 1 << 17  # a block of zstd unpacks to so much at most
+_BLOCKS_AT_ONCE: Final = 8
+
+
+class LongLineError(Exception):
+    """A line is longer than any should be."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, none longer than `LONGEST_LINE`."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise LongLineError(number)
+        yield line
+
+
+class Counted(io.RawIOBase):
+    """A file that counts what was read of it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.total = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = self._file.readinto(buffer) or 0
+        self.total += size
+        return int(size)
+
+
+class Expanding(io.RawIOBase):
+    """An unpacked file, which ends in an `InputError` where it is a bomb."""
+
+    def __init__(self, file: Any, name: str, packed_bytes: Callable[[], int]) -> None:
+        self._file, self._name, self._packed_bytes, self._total = file, name, packed_bytes, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = int(self._file.readinto(buffer) or 0)
+        self._total += size
+        if self._total > _LEAST and self._total > _LARGEST_RATIO * self._packed_bytes():
+            raise InputError(
+                f"{self._name}: unpacks to more than {_LARGEST_RATIO} times its size, as no data does; unpack it "
+                "yourself if you trust it"
+            )
+        return size
+
+
+def zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What the frames of a ``.zst`` file hold, about a MiB at a time; a cut-off frame is an error.
+
+    The library unpacks all of what it is given. So it is given a few blocks at a time, each of which unpacks to 128 KiB
+    at most (RFC 8878, 3.1.1).
+    """
+    while magic := file.read(4):
+        if len(magic) == 4 and magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5:  # to be skipped
+            _skip(file, int.from_bytes(_exactly(file, 4), "little"))
+            continue
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        descriptor = _exactly(file, 1)[0]
+        is_single, has_checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
+        size_bytes = (is_single, 2, 4, 8)[descriptor >> 6]
+        header = _exactly(file, (not is_single) + (0, 1, 2, 4)[descriptor & 3] + size_bytes)
+        yield frame.decompress(magic + bytes([descriptor]) + header)
+        is_last = False
+        while not is_last:
+            waiting: list[bytes] = []
+            while len(waiting) < _BLOCKS_AT_ONCE and not is_last:
+                start = _exactly(file, 3)
+                number = int.from_bytes(start, "little")
+                is_last, is_repeated, size = bool(number & 1), number >> 1 & 3 == 1, number >> 3
+                if size > _BLOCK:
+                    raise zstandard.ZstdError("a block is too large")
+                waiting.append(start + _exactly(file, 1 if is_repeated else size))
+            yield frame.decompress(b"".join(waiting))
+        if has_checksum:
+            yield frame.decompress(_exactly(file, 4))
+        if not frame.eof:
+            raise EOFError("it ends in the middle of a frame")
+
+
+def _exactly(file: BinaryIO, size: int) -> bytes:
+    data = file.read(size)
+    if len(data) < size:
+        raise EOFError("it ends in the middle of a frame")
+    return data
+
+
+def _skip(file: BinaryIO, size: int) -> None:
+    while size:
+        size -= len(_exactly(file, min(size, _BLOCK)))

@@ -1,0 +1,187 @@
+"""Files made to break readers: bombs, endless lines, deep nesting, half characters. All end in words, and soon."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+import zstandard
+
+from dualmatch import InputError, read_graph
+from dualmatch.files import bounded, compressed
+from dualmatch.files.bounded import zstd_pieces
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XML = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://e/">{{}}</rdf:RDF>'
+TRIPLE = "<http://e/s> <http://e/p> <http://e/o> .\n"
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.fixture
+def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds that are met in a few MiB instead of hundreds."""
+    monkeypatch.setattr(bounded, "_LEAST", 1 << 21)
+    for module in (bounded, compressed):
+        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 20)
+
+
+@pytest.mark.usefixtures("small_bounds")
+@pytest.mark.parametrize("name", ["bomb.csv", "bomb.tsv", "bomb.nt", "bomb.nq", "bomb.json"])
+@pytest.mark.parametrize(("piece", "words"), [(b"a", "a line of more than"), (b"\n", "500 times its size")])
+def test_bombs_of_one_line_or_of_line_breaks_are_refused(tmp_path: Path, name: str, piece: bytes, words: str) -> None:
+    for pack, ending in ((gzip.compress, ".gz"), (zstandard.ZstdCompressor().compress, ".zst")):
+        path = written(tmp_path / (name + ending), pack(piece * (1 << 23)))
+        with pytest.raises(InputError, match=f"{words}|500 times its size"):
+            read_graph(path)
+    if piece == b"a":
+        with pytest.raises(InputError, match=f"{name}:1: {words}"):
+            read_graph(written(tmp_path / name, piece * (1 << 21)))
+
+
+def test_zstd_is_unpacked_in_small_steps_whatever_the_frames() -> None:
+    many = zstandard.ZstdCompressor(write_checksum=True, write_content_size=False)
+    text = b"".join(b"%d\n" % number for number in range(200_000))
+    skipped = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
+    packed = many.compress(b"x" * (1 << 24)) + skipped + zstandard.compress(text) + zstandard.compress(b"")
+    pieces = [*zstd_pieces(io.BytesIO(packed))]
+    assert b"".join(pieces) == b"x" * (1 << 24) + text
+    assert max(map(len, pieces)) <= 1 << 20
+    for cut in (1, 5, 9, len(packed) // 2, len(packed) - 1):
+        with pytest.raises((EOFError, zstandard.ZstdError)):
+            b"".join(zstd_pieces(io.BytesIO(packed[:cut])))
+
+
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (f'<!DOCTYPE r [<!ENTITY l0 "lol">{LAUGHS}]>' + XML.format("<e:a/>"), ":1: an entity that refers to others"),
+        (f"<!DOCTYPE r [<!ENTITY l0 '{'x' * 100_000}'>]>" + XML.format("&l0;" * 1000), "can expand without end"),
+        (
+            "<!DOCTYPE r [\n<!ENTITY % p \"&#x3c;!ENTITY q '&#37;p;'>\">%p;]>" + XML.format(""),
+            ":2: an entity|no rdfxml",
+        ),
+        (XML.format("<e:a><e:b>" * 10_000), "within each other"),
+        (XML.format("<" * 100_000), "rdfxml|within each other"),
+    ],
+)
+def test_xml_that_expands_or_nests_without_end_is_refused(tmp_path: Path, document: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_graph(written(tmp_path / "laughs.rdf", document))
+
+
+def test_many_uses_of_an_entity_are_refused_once_they_are_absurd(tmp_path: Path) -> None:
+    document = f'<!DOCTYPE r [<!ENTITY a "{"x" * 900}">]>' + XML.format(
+        f'<e:s rdf:about="http://e/s"><e:p>{"&a;" * 400_000}</e:p></e:s>'
+    )
+    with pytest.raises(InputError, match="expand to far more than it holds"):
+        read_graph(written(tmp_path / "quadratic.rdf", document))
+
+
+def test_entities_for_namespaces_are_read(tmp_path: Path) -> None:
+    document = '<!DOCTYPE r [<!ENTITY e "http://e/"><!ENTITY quot2 "&#34;">]>' + XML.format(
+        '<rdf:Description rdf:about="&e;s"><e:p rdf:resource="&e;o"/></rdf:Description>'
+    )
+    graph = read_graph(written(tmp_path / "namespaces.rdf", document))
+    assert graph.entities == ("http://e/o", "http://e/s")
+
+
+@pytest.mark.parametrize("name", ["deep.nt", "deep.ttl", "deep.trig"])
+def test_nested_triple_terms_are_refused(tmp_path: Path, name: str) -> None:
+    deep = "<<( <http://e/s> <http://e/p> " * 20_000 + "<http://e/o>" + " )>>" * 20_000
+    with pytest.raises(InputError, match=r"triple terms"):
+        read_graph(written(tmp_path / name, f"{TRIPLE}<http://e/s> <http://e/p> {deep} .\n"))
+
+
+@pytest.mark.parametrize("name", ["long.nt", "long.ttl"])
+def test_a_literal_beyond_what_the_parser_takes_is_named(tmp_path: Path, name: str) -> None:
+    literal = '<http://e/s> <http://e/p> "' + "\\u0041" * (3 << 20) + '" .\n'
+    with pytest.raises(InputError, match="more than 16 MiB"):
+        read_graph(written(tmp_path / name, TRIPLE + literal))
+
+
+def in_time(read: Callable[[], object], seconds: float = 15.0) -> None:
+    """What took minutes before takes a moment, also on a busy machine: CPU time is counted."""
+    start = time.process_time()
+    read()
+    assert time.process_time() - start < seconds
+
+
+@pytest.mark.parametrize("name", ["junk.ttl", "junk.trig"])
+def test_junk_on_one_line_is_refused_soon(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / name, TRIPLE + "ǅ" * 200_000 + "\n")
+
+    def refused() -> None:
+        with pytest.raises(InputError, match=f"{name}:2"):
+            read_graph(path)
+
+    in_time(refused)
+
+
+@pytest.mark.parametrize("name", ["blank.csv", "blank.tsv"])
+def test_blank_lines_before_the_header_are_skipped_soon(tmp_path: Path, name: str) -> None:
+    separator = "," if name.endswith("csv") else "\t"
+    facts = "head,relation,tail,begin\na,b,c,1900\n".replace(",", separator)
+    path = written(tmp_path / name, "\n \r\n" * 2_000_000 + facts)
+    in_time(lambda: read_graph(path))
+    assert read_graph(path).n_facts == 1
+    with pytest.raises(InputError, match=f"{name}:{4_000_003}: "):
+        read_graph(written(tmp_path / name, "\n \r\n" * 2_000_000 + facts + f"x{separator}y\n"))
+
+
+def test_a_million_columns_are_refused_soon(tmp_path: Path) -> None:
+    path = written(tmp_path / "wide.csv", ",".join(f"c{n}" for n in range(1_000_000)) + "\n")
+
+    def refused() -> None:
+        with pytest.raises(InputError, match="1,000,000 columns"):
+            read_graph(path)
+
+    in_time(refused)
+
+
+@pytest.mark.parametrize("place", ["id", "tail", "property"])
+def test_half_a_character_is_rejected_and_can_be_skipped(tmp_path: Path, place: str) -> None:
+    half = {name: f"Q{n}\ud800" if name == place else f"Q{n}" for n, name in enumerate(("id", "tail", "property"))}
+
+    def entity(head: str, tail: str, relation: str) -> str:
+        value = {"type": "wikibase-entityid", "value": {"id": tail}}
+        claims = {relation: [{"rank": "normal", "mainsnak": {"snaktype": "value", "datavalue": value}}]}
+        return json.dumps({"id": head, "claims": claims}) + "\n"
+
+    content = entity(half["id"], half["tail"], half["property"]) + entity("Q5😀", "Q6", "P1")
+    path = written(tmp_path / "half.json", content)
+    with pytest.raises(InputError, match=r"half.json:1: half a character, \\ud800"):
+        read_graph(path)
+    assert read_graph(path, on_error="skip").entities == ("Q5😀", "Q6")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pl.Series([2**31 - 1, -(2**31)], dtype=pl.Int32).cast(pl.Date),
+        pl.Series([2**63 - 1, 0], dtype=pl.Int64).cast(pl.Datetime("ms")),
+        pl.Series([1e300, 1900.0]),
+        pl.Series([float("inf"), 1900.0]),
+    ],
+)
+def test_parquet_times_out_of_range_are_refused(tmp_path: Path, times: pl.Series) -> None:
+    path = tmp_path / "times.parquet"
+    pl.DataFrame({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["c", "d"], "begin": times}).write_parquet(path)
+    with pytest.raises(InputError, match=r"times\.parquet"):
+        read_graph(path)
+    good = pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": ["c"], "begin": [date(1833, 6, 5)]})
+    good.write_parquet(path)
+    assert read_graph(path).n_facts == 1
