@@ -122,8 +122,7 @@ class Propagation:
         overlap = self.tie_overlap[view][tie]
         hidden = None
         if self._undated[view].any():
-            room = self._room(1 - view, unknown)[self._entities(1 - view)]
-            hidden = room[candidate] * self._unseen(view, unknown)[tie]
+            hidden = self._room(view, unknown)[candidate] * self._unseen(view, unknown)[tie]
         for coverage in COVERAGES:
             share = coverage * overlap
             gain = np.log1p(share * ratio / (1.0 - share))
@@ -137,11 +136,21 @@ class Propagation:
         unseen: Floats = unknown[side][self.ties[side].neighbour] * self._undated[side]
         return unseen
 
-    def _room(self, side: int, unknown: tuple[Floats, Floats]) -> Floats:
-        """Of each entity, how much room it has for facts that nobody sees: the share of such ties among its undated."""
-        ties, undated = self.ties[side], self._undated[side]
-        open_ties = np.bincount(ties.entity, self._unseen(side, unknown), minlength=ties.n_entities)
-        return open_ties / np.maximum(np.bincount(ties.entity, undated, minlength=ties.n_entities), 1.0)
+    def _room(self, view: int, unknown: tuple[Floats, Floats]) -> Floats:
+        """Of each candidate, how much room the other entity has for ties of this one that nobody sees.
+
+        As many of them as the other graph usually has must be among the other entity's own unseen ties.
+        """
+
+        def unseen(side: int, share: Floats | float) -> Floats:
+            ties = self.ties[side]
+            weight = share * self._unseen(side, unknown)
+            of_entity = np.bincount(ties.entity, weight, minlength=ties.n_entities).astype(np.float64, copy=False)
+            return of_entity[self._entities(side)]
+
+        expected = unseen(view, self.tie_overlap[view])
+        room: Floats = np.minimum(unseen(1 - view, 1.0) / np.maximum(expected, 1e-9), 1.0)
+        return room
 
     def _combined(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:
         """Log-likelihood ratio of each candidate, what each slot adds, and the weights of the coverages."""
@@ -151,7 +160,7 @@ class Propagation:
         by_coverage = self._bases[view][:, entity] if len(entity) else np.zeros((len(COVERAGES), 0))
         if self._undated[view].any():
             hidden = _missed(self.ties[view], self.tie_overlap[view], self._unseen(view, unknown))
-            by_coverage -= self._room(1 - view, unknown)[self._entities(1 - view)] * hidden[:, entity]
+            by_coverage -= self._room(view, unknown) * hidden[:, entity]
         for at, gain in enumerate(self._gains(view, ratio, unknown)):
             by_coverage[at] += np.bincount(candidate, gain, minlength=len(entity))
         with np.errstate(divide="ignore"):
