@@ -58,7 +58,8 @@ class Outputs:
         link_format(self.links, self.call.output_format)
         if self.relations is not None:
             format_by_name(self.relations, TABLE_EXTENSIONS)
-        check_outputs(dict.fromkeys([self.links, *self.paths]), inputs, force)
+        there = [] if self.links in self.paths else [self.links]  # a path given twice is listed twice, and refused
+        check_outputs([*there, *self.paths], inputs, force)
 
     def check_names(self, source: TemporalGraph, target: TemporalGraph) -> None:
         """Refuse, before the graphs are aligned, names that the outputs could not hold."""
