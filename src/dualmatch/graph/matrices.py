@@ -22,7 +22,7 @@ NO_INTERVAL = -1
 class Intervals:
     """Distinct (begin, end) of two graphs, half-known ones included; facts with neither end known have none."""
 
-    # (n_facts,): interval of each fact, `NO_INTERVAL` for facts without time
+    # (n_facts + n_dates,): interval of each fact, `NO_INTERVAL` for facts without time; then of each entity date
     source: Ids
     target: Ids
     count: int
@@ -30,7 +30,8 @@ class Intervals:
 
 def shared_intervals(source: TemporalGraph, target: TemporalGraph) -> Intervals:
     """Number the distinct intervals of both graphs together."""
-    keys = [(each.begin.astype(np.int64) << 32) + (each.end.astype(np.int64) - UNKNOWN) for each in (source, target)]
+    times = source.times, target.times
+    keys = [(begin.astype(np.int64) << 32) + (end.astype(np.int64) - UNKNOWN) for begin, end in times]
     undated = UNKNOWN << 32
     distinct = np.unique(np.concatenate([key[key != undated] for key in keys]))
     of_source, of_target = (np.where(key != undated, np.searchsorted(distinct, key), NO_INTERVAL) for key in keys)
@@ -41,12 +42,14 @@ def time_counts(graph: TemporalGraph, interval: Ids, n_intervals: int, tails: bo
     """Count |Q_et|, the facts of entity e that carry interval t; a repeated fact counts again.
 
     (n_entities, n_intervals); with `tails`, facts in which the entity is tail follow in as many columns of their own.
+    A date of an entity is a fact with the entity as its head.
     """
-    dated = interval != NO_INTERVAL
-    rows, columns = [graph.head[dated]], [interval[dated]]
+    of_fact, of_date = np.split(interval, [graph.n_facts])
+    dated = of_fact != NO_INTERVAL
+    rows, columns = [graph.head[dated], graph.dates.entity], [of_fact[dated], of_date]
     if tails:
         rows.append(graph.tail[dated])
-        columns.append(interval[dated] + n_intervals)
+        columns.append(of_fact[dated] + n_intervals)
     row, column = np.concatenate(rows), np.concatenate(columns)
     shape = (graph.n_entities, n_intervals * (2 if tails else 1))
     counts = sparse.coo_array((np.ones(len(row), dtype=np.float32), (row, column)), shape=shape).tocsr()
@@ -77,7 +80,7 @@ def time_adjacency(counts: sparse.csr_array, zero_counts: bool = False) -> spars
 def relation_weights(graphs: tuple[TemporalGraph, ...], inverses: bool = True) -> tuple[list[Floats], int]:
     """ln(N / N_r) of each relation of each graph, and N: distinct (h, r, t) of all graphs, doubled with inverses."""
     counts = [np.bincount(distinct_triples(graph)[:, 1], minlength=graph.n_relations) for graph in graphs]
-    total = int(sum(count.sum() for count in counts)) * (2 if inverses else 1)
+    total = max(int(sum(count.sum() for count in counts)), 1) * (2 if inverses else 1)  # 1: entity dates alone
     return [np.log(total / np.maximum(count, 1)) for count in counts], total
 
 

@@ -53,7 +53,7 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
     """Estimate the cost of aligning two graphs; the machine's `unit`, in seconds, is measured where None."""
     unit = quick_unit_seconds() if unit is None else unit
     if config.method == "evidence":
-        size, units = source.n_facts + target.n_facts, _EVIDENCE_UNITS_PER_FACT
+        size, units = sum(graph.n_facts + len(graph.dates) for graph in (source, target)), _EVIDENCE_UNITS_PER_FACT
         expected = expected_bytes(source, target)
         low, high = (expected / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
     else:
@@ -87,7 +87,7 @@ def _evidence_bytes(source: TemporalGraph, target: TemporalGraph) -> float:
     A side of a fact has one token in each family: its times, with and without its relation and its neighbour, and
     those two by themselves. Entities hold their candidates.
     """
-    n_sides = 2 * (source.n_facts + target.n_facts)
+    n_sides = sum(2 * graph.n_facts + len(graph.dates) for graph in (source, target))
     kinds = time_kinds(source, target)
     n_families = 2 * len(kinds) + 3 + sum(kind.moment != "interval" for kind in kinds)
     return _PER_TOKEN * n_sides * n_families + _PER_ENTITY * (source.n_entities + target.n_entities)
@@ -98,11 +98,14 @@ def _temporal_bytes(graph: TemporalGraph) -> float:
 
     Features of further hops are counted once they are computed (`dualmatch.channels.temporal`).
     """
-    dated = (graph.begin != UNKNOWN) | (graph.end != UNKNOWN)
-    times = np.stack([graph.begin[dated], graph.end[dated]], axis=1).astype(np.int64)
+    begin, end = graph.times
+    dated = (begin != UNKNOWN) | (end != UNKNOWN)
+    times = np.stack([begin[dated], end[dated]], axis=1).astype(np.int64)
     interval = np.unique(times, axis=0, return_inverse=True)[1].ravel() if len(times) else np.zeros(0, np.int64)
     size = int(interval.max(initial=-1)) + 1
-    entries = sum(len(np.unique(end[dated].astype(np.int64) * size + interval)) for end in (graph.head, graph.tail))
+    heads, tails = np.append(graph.head, graph.dates.entity)[dated], graph.tail[dated[: graph.n_facts]]
+    keys = (entity.astype(np.int64) * size + interval[: len(entity)] for entity in (heads, tails))
+    entries = sum(len(np.unique(key)) for key in keys)
     return 3.0 * 8.0 * entries
 
 

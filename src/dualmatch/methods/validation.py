@@ -178,7 +178,7 @@ def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_pre
 
 
 def known_years(graph: TemporalGraph) -> Ints:
-    """The years in which a fact begins or ends, sorted; opaque times as they are."""
-    times = np.concatenate([graph.begin, graph.end])
+    """The years in which a fact or an entity date begins or ends, sorted; opaque times as they are."""
+    times = np.concatenate(graph.times)
     known = times[times != UNKNOWN]
     return np.unique(known if graph.opaque_times else coarsen(known, Precision.YEAR))

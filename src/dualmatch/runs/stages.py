@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds
+from dualmatch.channels.evidence.date_evidence import DateAgreement
 from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.channels.names import N_DEGREES
@@ -87,6 +88,11 @@ def state_as_arrays(state: RoundState) -> Arrays:
     for name, agreement in (("names", model.names), ("first_names", model.first_names)):
         if agreement is not None:
             arrays[f"model.{name}"] = agreement
+    if model.dates is not None:
+        arrays["model.dates.gaps"] = model.dates.gaps
+        for side, name in enumerate(_SIDES):
+            arrays[f"model.dates.rate.{name}"] = model.dates.rate[side]
+            arrays[f"model.dates.present.{name}"] = model.dates.present[side]
     for side, name in enumerate(_SIDES):
         arrays |= {
             f"alone.{name}": state.alone[side],
@@ -129,6 +135,7 @@ def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
         stored.array("model.coverage", "chance", len(COVERAGES)),
         both("model.alone", classes, classes),
         *by_labels,
+        _date_agreement(stored) if "model.dates.gaps" in arrays else None,
     )
     row = stored.array("candidates.row", "whole", None, below=shape[0]).astype(np.int64)
     column = stored.array("candidates.column", "whole", len(row), below=shape[1]).astype(np.int64)
@@ -150,12 +157,22 @@ def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
     )
 
 
+def _date_agreement(stored: Stored) -> DateAgreement:
+    present = [stored.array(f"model.dates.present.{side}", "chance", None) for side in _SIDES]
+    sizes = len(present[0]), len(present[1])
+    rates = [stored.array(f"model.dates.rate.{side}", "chance", *sizes) for side in _SIDES]
+    gaps = stored.array("model.dates.gaps", "positive", len(Precision), N_GAPS)
+    return DateAgreement((rates[0], rates[1]), gaps, (present[0], present[1]))
+
+
 def check_state(
     state: RoundState, graphs: tuple[TemporalGraph, TemporalGraph], first_pairs: NDArray[np.integer] | None = None
 ) -> None:
     """Raise a ValueError where a state, or the pairs of its first round, are not about these graphs."""
     sizes = tuple(graph.n_entities for graph in graphs), tuple(2 * graph.n_relations for graph in graphs)
     fits = (state.candidates.shape, tuple(len(each) for each in state.model.odds.chances)) == sizes
+    if (dates := state.model.dates) is not None:
+        fits &= dates.rate[0].shape == tuple(len(np.unique(graph.dates.relation)) for graph in graphs)
     if not fits or (first_pairs is not None and (first_pairs >= sizes[0]).any()):
         raise ValueError("it is about other graphs")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,18 @@ def bayes_factors(
     return from_source * factors, from_target * factors
 
 
-def widest_gap(sides: tuple[Side, Side], f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+class Spanned(Protocol):
+    """Anything with a begin and an end."""
+
+    @property
+    def begin(self) -> Dates: ...
+    @property
+    def end(self) -> Dates: ...
+    @property
+    def has_spans(self) -> bool: ...
+
+
+def widest_gap(sides: tuple[Spanned, Spanned], f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """Precision and class of the wider gap where begins or ends of two facts contradict each other; -1 elsewhere."""
     level, gap = _gap(sides[0].begin, sides[1].begin, f, j)
     if sides[0].has_spans or sides[1].has_spans:

@@ -114,7 +114,7 @@ def _cosine_of(source: Dense, target: Dense, pairs: sp.coo_matrix) -> Dense:
 def _adjacency(sides: FactSides) -> sp.csr_matrix:
     """√(facts between) × information of the neighbour, as for tokens: a hub says little."""
     matrix = sp.csr_matrix(
-        (np.ones(len(sides.entity), dtype=np.float32), (sides.entity, sides.other)),
+        (np.ones(len(sides.other), dtype=np.float32), (sides.entity[: len(sides.other)], sides.other)),
         shape=(sides.n_entities, sides.n_entities),
     )
     matrix.sum_duplicates()

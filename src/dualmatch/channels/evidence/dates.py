@@ -137,17 +137,22 @@ def gaps_by_chance(ties: Ties, dates: Dates) -> Floats:
         if len(listed):
             at = dates.on_calendar(level, listed)
             of_tie = ties.tie[listed]
-            others = _within(ties.neighbour[of_tie], at) - _within(of_tie, at)
+            others = within(ties.neighbour[of_tie], at) - within(of_tie, at)
             counts = np.diff(others, axis=0)
             total = counts.sum(axis=0)
             share = (counts[:, total > 0] / total[total > 0]).sum(axis=1)
             chance[level] = share / max(share.sum(), 1.0)
+    return floored(chance)
+
+
+def floored(chance: Floats) -> Floats:
+    """Chances of gaps with a least one, so that what was never seen is not impossible; rows of sum 1."""
     chance = np.maximum(chance, _LEAST_CHANCE)
     normalised: Floats = chance / chance.sum(axis=1, keepdims=True)
     return normalised
 
 
-def _within(group: Ids, at: Ids) -> Ids:
+def within(group: Ids, at: Ids) -> Ids:
     """How many facts of the same group lie within less than 1, 2, 4 … units, and in all: (N_GAPS + 1, n_facts)."""
     at = at - at.min()
     size = int(at.max()) + 2**N_GAPS

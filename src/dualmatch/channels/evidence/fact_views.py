@@ -1,4 +1,7 @@
-"""Facts seen from each of their two entities, with their times at every precision both graphs share."""
+"""Facts seen from each of their two entities, with their times at every precision both graphs share.
+
+A date of an entity is seen from this entity alone, as from the head of a fact.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
 Moment = Literal["begin", "end", "interval"]
 
 ABSENT: Final = -1
+_USUAL: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,14 @@ class TimeKind:
 
 @dataclass(frozen=True, eq=False)
 class FactSides:
-    """The facts of one graph as their entities see them: 2 rows a fact, head side first."""
+    """The facts of one graph as their entities see them: 2 rows a fact, head sides first, then a row an entity date."""
 
     entity: Ids  # (n_sides,): whose side it is
-    other: Ids  # (n_sides,): the entity at the other end
+    other: Ids  # (n_sides - n_dates,): the entity at the other end
     relation: Ids  # (n_sides,): directed relation: r on the head side, n_relations + r on the tail side
     direction: Ids  # (n_sides,): 0 on the head side, 1 on the tail side
     times: tuple[Ids, ...]  # by time kind, numbered over both graphs; `ABSENT` where not known to that precision
+    date: Ids  # (n_dates,): one of the times of each entity date, as exact as most dates of both graphs are known
     n_entities: int
     n_directed: int
 
@@ -47,17 +52,20 @@ def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides,
     kinds: list[TimeKind] = []
     times: list[tuple[Ids, Ids]] = []
     for precision in _precisions(source, target):
-        begin = _numbered(*(_at_precision(graph.begin, precision) for graph in (source, target)))
+        begin = _numbered(*(_at_precision(graph.times[0], precision) for graph in (source, target)))
         moments: list[tuple[Moment, tuple[Ids, Ids]]] = [("begin", begin)]
         if not points:
-            end = _numbered(*(_at_precision(graph.end, precision) for graph in (source, target)))
+            end = _numbered(*(_at_precision(graph.times[1], precision) for graph in (source, target)))
             interval = _numbered(*(_interval(first, last) for first, last in zip(begin, end, strict=True)))
             moments += [("end", end), ("interval", interval)]
         for moment, numbers in moments:
             if all(bool((number != ABSENT).any()) for number in numbers):
                 kinds.append(TimeKind(moment, precision))
                 times.append(numbers)
-    of_source, of_target = (_sides(graph, [pair[at] for pair in times]) for at, graph in enumerate((source, target)))
+    usual = _usual_kind(source, target, times)
+    of_source, of_target = (
+        _sides(graph, [pair[at] for pair in times], usual) for at, graph in enumerate((source, target))
+    )
     return of_source, of_target, tuple(kinds)
 
 
@@ -73,26 +81,38 @@ def time_kinds(source: TemporalGraph, target: TemporalGraph) -> tuple[TimeKind, 
 
 
 def _has_moment(graph: TemporalGraph, moment: Moment, precision: Precision | None) -> bool:
-    begins, ends = (_at_precision(codes, precision) != ABSENT for codes in (graph.begin, graph.end))
+    begins, ends = (_at_precision(codes, precision) != ABSENT for codes in graph.times)
     return bool({"begin": begins, "end": ends, "interval": begins & ends}[moment].any())
 
 
 def _are_points(source: TemporalGraph, target: TemporalGraph) -> bool:
-    return all(bool((graph.begin == graph.end).all()) for graph in (source, target))
+    return all(bool(np.equal(*graph.times).all()) for graph in (source, target))
 
 
 def _precisions(source: TemporalGraph, target: TemporalGraph) -> tuple[Precision | None, ...]:
     return (None,) if source.opaque_times or target.opaque_times else tuple(Precision)
 
 
-def _sides(graph: TemporalGraph, times: list[Ids]) -> FactSides:
+def _usual_kind(source: TemporalGraph, target: TemporalGraph, times: list[tuple[Ids, Ids]]) -> int:
+    """The last kind, and so the most exact, that half of the entity dates of either graph have; else the first."""
+    usual = 0
+    for kind, numbers in enumerate(times):
+        dates = [number[graph.n_facts :] for graph, number in zip((source, target), numbers, strict=True)]
+        if all(len(date) and (date != ABSENT).mean() >= _USUAL for date in dates):
+            usual = kind
+    return usual
+
+
+def _sides(graph: TemporalGraph, times: list[Ids], usual: int) -> FactSides:
     head, tail, relation = (column.astype(np.int64) for column in (graph.head, graph.tail, graph.relation))
+    n_facts, n_dates = graph.n_facts, len(graph.dates)
     return FactSides(
-        entity=np.concatenate([head, tail]),
+        entity=np.concatenate([head, tail, graph.dates.entity]),
         other=np.concatenate([tail, head]),
-        relation=np.concatenate([relation, relation + graph.n_relations]),
-        direction=np.repeat(np.array([0, 1], dtype=np.int64), graph.n_facts),
-        times=tuple(np.tile(time, 2) for time in times),
+        relation=np.concatenate([relation, relation + graph.n_relations, graph.dates.relation]),
+        direction=np.repeat(np.array([0, 1, 0], dtype=np.int64), [n_facts, n_facts, n_dates]),
+        times=tuple(np.concatenate([time[:n_facts], time]) for time in times),
+        date=times[usual][n_facts:] if times else np.full(n_dates, ABSENT, dtype=np.int64),
         n_entities=graph.n_entities,
         n_directed=2 * graph.n_relations,
     )

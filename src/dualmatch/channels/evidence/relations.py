@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from dualmatch.channels.evidence.fact_views import FactSides
+from dualmatch.channels.evidence.fact_views import ABSENT, FactSides
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Flags, Floats, Ids
 
@@ -46,12 +46,16 @@ class RelationAlignment:
 def align_relations(
     source: FactSides, target: FactSides, pairs: Ids, engine: Engine | None = None
 ) -> RelationAlignment:
-    """Cosine of each pair of directed relations over the aligned (n, 2) `pairs`, each entity at most once."""
+    """Cosine of each pair of directed relations over the aligned (n, 2) `pairs`, each entity at most once.
+
+    Relations meet where they connect two aligned pairs, or an aligned pair with a date.
+    """
     engine = engine or InProcess()
     n_source, n_target = source.n_directed, target.n_directed
-    with engine.placed(*_edges(source, pairs[:, 0]), *_edges(target, pairs[:, 1])) as edges:
+    width = len(pairs) + 1 + int(max(source.date.max(initial=ABSENT), target.date.max(initial=ABSENT)))
+    with engine.placed(*_edges(source, pairs[:, 0], width), *_edges(target, pairs[:, 1], width)) as edges:
         spans = engine.spans(len(pairs))
-        counts = engine.map(_counted, [(*edges, *span, len(pairs), n_source, n_target) for span in spans])
+        counts = engine.map(_counted, [(*edges, *span, width, n_source, n_target) for span in spans])
     counted = sum((each.together for each in counts[1:]), start=counts[0].together)
     counted.sort_indices()
     together = counted.tocoo()
@@ -76,12 +80,12 @@ def _counted(
     relation_target: Ids,
     first: int,
     last: int,
-    n_pairs: int,
+    width: int,
     n_source: int,
     n_target: int,
 ) -> _Counts:
     """Counts over the edges that begin at some of the pairs; edges are sorted."""
-    low, high = first * n_pairs, last * n_pairs
+    low, high = first * width, last * width
     parts = []
     for edge, relation in ((edge_source, relation_source), (edge_target, relation_target)):
         span = slice(*np.searchsorted(edge, (low, high)))
@@ -94,13 +98,17 @@ def _counted(
     return _Counts(sp.csr_matrix(left.T @ right), *sums)
 
 
-def _edges(sides: FactSides, members: Ids) -> tuple[Ids, Ids]:
-    """Sides whose two entities are both aligned, sorted: (number of the ordered pair of pairs, directed relation)."""
+def _edges(sides: FactSides, members: Ids, width: int) -> tuple[Ids, Ids]:
+    """Sides whose two entities are both aligned, sorted: (number of the ordered pair of pairs, directed relation).
+
+    An entity date stands between its entity and the date, which follows the pairs in their numbering.
+    """
     number = np.full(sides.n_entities, -1, dtype=np.int64)
     number[members] = np.arange(len(members))
-    first, second = number[sides.entity], number[sides.other]
+    dates = np.where(sides.date == ABSENT, -1, sides.date + len(members))
+    first, second = number[sides.entity], np.concatenate([number[sides.other], dates])
     both = (first >= 0) & (second >= 0)
-    edge = first[both] * len(members) + second[both]
+    edge = first[both] * width + second[both]
     order = np.argsort(edge, kind="stable")
     return edge[order], sides.relation[both][order]
 

@@ -210,7 +210,7 @@ class _Search:
     def _worth(self, tie_source: Ids, tie_target: Ids) -> tuple[Floats, Floats]:
         """How well the facts of each pair of ties agree: for the best fact of one, all facts of the other together."""
         worth = np.zeros(len(tie_source)), np.zeros(len(tie_source))
-        for part in _parts(self.source.facts_of(tie_source) * self.target.facts_of(tie_target)):
+        for part in parts(self.source.facts_of(tie_source) * self.target.facts_of(tie_target)):
             worth[0][part], worth[1][part] = self._worth_of_part(tie_source[part], tie_target[part])
         return worth
 
@@ -250,7 +250,7 @@ class _Search:
                 at = np.flatnonzero(join.wanted[f])
                 met, low, high = join.find(candidates.column[number[at]], f[at])
                 at = at[met]
-                for part in _parts(high - low):
+                for part in parts(high - low):
                     which, place = expanded(low[part], high[part] - low[part])
                     which = at[part][which]
                     pair, left, right = number[which], f[which], join.listed[place]
@@ -273,7 +273,7 @@ def _joined(parts: list[_Found]) -> _Found:
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def _parts(size: Ids) -> Iterator[slice]:
+def parts(size: Ids) -> Iterator[slice]:
     """Work of some sizes cut into parts that are done at once."""
     edges = np.searchsorted(np.cumsum(size), np.arange(_AT_ONCE, size.sum() + _AT_ONCE, _AT_ONCE), side="right")
     begin = 0

@@ -166,7 +166,7 @@ def _families(
         yield 1.0, partial(_timed, sides, time, classes, n_classes)
     # each side repeated for every soft pair that its neighbour stands in
     count = np.bincount((known.pairs.source, known.pairs.target)[side], minlength=sides.n_entities)
-    rows, place = expanded((np.cumsum(count) - count)[sides.other], count[sides.other])
+    rows, place = expanded((np.cumsum(count) - count)[sides.other], count[sides.other])  # a date has no neighbour
     pair = known.pairs.by_side[side][place].astype(np.int64)
     entity, weight = sides.entity[rows], known.pairs.weight[pair]
     directed = _join(pair, sides.direction[rows], 2)

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, widest_gap
+from dualmatch.channels.evidence.date_learning import learn_dates
 from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs, marked
@@ -57,6 +58,9 @@ def learnt(
             together = sp.csr_matrix(together + profile_counts(problem.ties, believed.pairs))
         odds = RelationOdds.of(together, *problem.ties)
     model = replace(model, odds=odds, overlap=both(seen.overlap), gaps=seen.gaps(problem.sides))
+    if problem.dated is not None:
+        dates = learn_dates(problem.dated, state.pairs.pairs, state.pairs.log_odds, state.model.dates, SURE_WITHOUT)
+        model = replace(model, dates=dates)
     if evidence is not None:
         weights = coverage_weights(state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage)
         model = replace(model, coverage=weights)

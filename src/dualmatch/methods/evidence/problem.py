@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import Side, sides_of
+from dualmatch.channels.evidence.dated_entities import DatedPair, dated_entities
 from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.channels.evidence.tokens import TokenBuilder
@@ -73,7 +74,7 @@ class Problem:
     def granting(self, pairs: Ids) -> Problem:
         """The same problem with these pairs as seeds; what was computed of the graphs is shared."""
         granted = replace(self, given=pairs)
-        for name in ("ties", "sides", "classes", "_fact_sides", "builder", "names", "keys"):
+        for name in ("ties", "sides", "dated", "classes", "_fact_sides", "builder", "names", "keys"):
             if name in self.__dict__:
                 granted.__dict__[name] = self.__dict__[name]
         return granted
@@ -92,9 +93,23 @@ class Problem:
         return sides_of(*self.ties, self.source.opaque_times or self.target.opaque_times)
 
     @cached_property
+    def dated(self) -> DatedPair | None:
+        """The entity dates of both graphs, where both have some."""
+        return dated_entities(self.source, self.target)
+
+    @cached_property
     def classes(self) -> tuple[Ids, Ids]:
-        """The size class of each entity."""
-        return both(lambda side: size_class(np.diff(self.ties[side].first_fact_of_entity)))
+        """The size class of each entity, by its facts and dates."""
+        return both(lambda side: size_class(np.diff(self.ties[side].first_fact_of_entity) + self.n_dates[side]))
+
+    @property
+    def n_dates(self) -> tuple[Ids, Ids]:
+        """How many dates of its own each entity has."""
+        return both(lambda side: np.bincount(self._graphs[side].dates.entity, minlength=self.shape[side]))
+
+    @property
+    def _graphs(self) -> tuple[TemporalGraph, TemporalGraph]:
+        return self.source, self.target
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:

@@ -8,7 +8,7 @@ systems*, 1988; Mézard and Montanari, *Information, physics, and computation*, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import numpy as np
@@ -31,6 +31,10 @@ class Evidence:
     by_slot: tuple[Floats, Floats]  # what each slot of the support adds to it, in either view (the mean of both counts)
     coverage: Floats  # (n_candidates, len(COVERAGES)): how likely each coverage is, were the candidate right
     nothing: tuple[Floats, Floats]  # (n_entities,): log-likelihood ratio with an entity that it shares nothing with
+
+    def with_dates(self, value: Floats, nothing: tuple[Floats, Floats]) -> Self:
+        """With what dates of the entities themselves add to either."""
+        return replace(self, value=self.value + value, nothing=both(lambda side: self.nothing[side] + nothing[side]))
 
 
 class Propagation:

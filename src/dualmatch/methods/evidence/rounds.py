@@ -14,6 +14,7 @@ from typing import Final, Self
 
 import numpy as np
 
+from dualmatch.channels.evidence.date_evidence import date_evidence, missed_dates
 from dualmatch.channels.evidence.support import Slots, Support, find_support
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.channels.names import Comparison
@@ -148,8 +149,10 @@ def _swept(
     log_odds, by_slot, unmatched = start.log_odds.copy(), start.by_slot, start.unmatched
     still = _Still.of(start, moving)
     messages: tuple[Floats, Floats] | None = None
+    dates, no_dates = _evidence_of_dates(problem, candidates, model)
     for _ in range(_SWEEPS):
-        evidence = still.apart(propagation.evidence(log_odds, by_slot, problem.open_partners(unmatched)))
+        by_ties = propagation.evidence(log_odds, by_slot, problem.open_partners(unmatched))
+        evidence = still.apart(by_ties.with_dates(dates, no_dates))
         by_names = _evidence_of_names(problem, names, model)
         value = np.where(given, _SEED, evidence.value + by_names)
         marginals, model = _matched(problem, candidates, value, evidence, model, messages, learns)
@@ -206,6 +209,15 @@ class _Still:
 
         still = self.unmatched
         return Unmatched(first_known(still.alone, moved.alone), first_known(still.elsewhere, moved.elsewhere))
+
+
+def _evidence_of_dates(problem: Problem, candidates: Candidates, model: Model) -> tuple[Floats, tuple[Floats, Floats]]:
+    """What dates of the entities themselves say of each candidate, and of an entity whose dates nobody has."""
+    dated, agreement = problem.dated, model.dates
+    if dated is None or agreement is None:
+        return np.zeros(1), (np.zeros(1), np.zeros(1))
+    value = date_evidence(dated, candidates, agreement).value(len(candidates))
+    return value, both(lambda side: missed_dates(dated, agreement, side))
 
 
 def _evidence_of_names(problem: Problem, comparison: Comparison | None, model: Model) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds
+from dualmatch.channels.evidence.date_evidence import DateAgreement
 from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.support import Slots
 from dualmatch.channels.evidence.ties import Ties, find_pairs
@@ -66,6 +67,7 @@ class Model:
     # the same by labels alone, before any fact was used, where later estimates start; None without labels
     names: Floats | None = None
     first_names: Floats | None = None
+    dates: DateAgreement | None = None  # how dates of entities themselves agree; None where a graph has none
 
     @classmethod
     def first(cls, source: Ties, target: Ties, names: Floats | None = None) -> Self:
@@ -176,7 +178,7 @@ class RoundState:
     @property
     def has_slots(self) -> bool:
         """Whether it is known what supports the candidates; 0.1.0 kept nothing of that."""
-        return len(self.slots[0][0]) > 0
+        return len(self.slots[0][0]) > 0 or self.model.dates is not None
 
     @cached_property
     def pairs(self) -> Believed:
