@@ -183,11 +183,21 @@ def _hint(entity: str, names: Sequence[str]) -> str:
 
 def fact_of(graph: TemporalGraph, side: int) -> Fact:
     """A fact side in words."""
+    if side >= 2 * graph.n_facts:
+        dates, row = graph.dates, side - 2 * graph.n_facts
+        time = time_in_words(int(dates.begin[row]), int(dates.end[row]), graph.opaque_times)
+        return Fact(graph.relations[dates.relation[row]], None, True, time)
     fact = side % graph.n_facts
     is_subject = side < graph.n_facts
     other = graph.tail[fact] if is_subject else graph.head[fact]
     time = time_in_words(int(graph.begin[fact]), int(graph.end[fact]), graph.opaque_times)
     return Fact(graph.relations[graph.relation[fact]], graph.entities[other], is_subject, time)
+
+
+def time_rows(graph: TemporalGraph, sides: Ids) -> Ids:
+    """Where the times of fact sides stand in `TemporalGraph.times`."""
+    n_facts = graph.n_facts
+    return np.where(sides >= 2 * n_facts, sides - n_facts, sides % max(n_facts, 1))
 
 
 @lru_cache(maxsize=65_536)
@@ -211,11 +221,14 @@ def time_in_words(begin: int, end: int, opaque: bool) -> str:
 
 
 def sides_of_entity(graph: TemporalGraph, entity: int) -> Ids:
-    """The fact sides of an entity: the rows of its facts, plus n_facts where it is their tail; repeated facts once."""
-    sides = np.concatenate([np.flatnonzero(graph.head == entity), np.flatnonzero(graph.tail == entity) + graph.n_facts])
-    fact = sides % max(graph.n_facts, 1)
-    columns = (graph.head, graph.relation, graph.tail, graph.begin, graph.end)
-    rows = np.stack([sides // max(graph.n_facts, 1), *(column[fact].astype(np.int64) for column in columns)], axis=1)
+    """The fact sides of an entity: the rows of its facts, plus n_facts where it is their tail; repeated facts once.
+
+    Its own dates follow: their rows plus 2 n_facts.
+    """
+    ends = graph.head, graph.tail, graph.dates.entity
+    sides = np.concatenate([np.flatnonzero(end == entity) + at * graph.n_facts for at, end in enumerate(ends)])
+    times = (column[time_rows(graph, sides)].astype(np.int64) for column in graph.times)
+    rows = np.stack([*_ends(graph, sides), sides >= 2 * graph.n_facts, *times], axis=1)
     return sides[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
 
@@ -224,27 +237,33 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
     source, target = basis.source, basis.target
     here, there = evidence.source_side, evidence.target_side
     (relation, entity), (other_relation, other_entity) = _ends(source, here), _ends(target, there)
-    same_relation = basis.same_relation(relation, other_relation).tolist()
+    same_relation = (basis.same_relation(relation, other_relation) | (entity < 0)).tolist()
     ends = zip(entity.tolist(), other_entity.tolist(), strict=True)
     same_entity = [pair in basis.believed for pair in ends]
-    columns = here.tolist(), there.tolist(), same_relation, same_entity, evidence.weight.tolist()
+    rows = time_rows(source, here).tolist(), time_rows(target, there).tolist()
+    columns = here.tolist(), there.tolist(), *rows, same_relation, same_entity, evidence.weight.tolist()
     return tuple(
         SharedFact(
             fact_of(source, left),
             fact_of(target, right),
             _same(by_relation, by_entity),
-            _same_dates(basis, left % source.n_facts, right % target.n_facts),
+            _same_dates(basis, row, other_row),
             weight,
         )
-        for left, right, by_relation, by_entity, weight in zip(*columns, strict=True)
+        for left, right, row, other_row, by_relation, by_entity, weight in zip(*columns, strict=True)
     )
 
 
 def _ends(graph: TemporalGraph, sides: Ids) -> tuple[Ids, Ids]:
-    """The directed relation of each fact side, and the entity at its other end."""
-    fact, is_tail = sides % max(graph.n_facts, 1), sides >= graph.n_facts
-    relation = graph.relation[fact].astype(np.int64) + np.where(is_tail, graph.n_relations, 0)
-    return relation, np.where(is_tail, graph.head[fact], graph.tail[fact]).astype(np.int64)
+    """The directed relation of each fact side, and the entity at its other end; -1 for a date of the entity itself."""
+    is_date = sides >= 2 * graph.n_facts
+    relation, other = np.full(len(sides), -1), np.full(len(sides), -1)
+    relation[is_date] = graph.dates.relation[sides[is_date] - 2 * graph.n_facts]
+    facts = sides[~is_date]
+    fact, is_tail = facts % max(graph.n_facts, 1), facts >= graph.n_facts
+    relation[~is_date] = graph.relation[fact].astype(np.int64) + np.where(is_tail, graph.n_relations, 0)
+    other[~is_date] = np.where(is_tail, graph.head[fact], graph.tail[fact])
+    return relation, other
 
 
 def _same(relation: bool, entity: bool) -> tuple[Aspect, ...]:
@@ -256,7 +275,10 @@ def _same_dates(basis: ExplanationBasis, here: int, there: int) -> tuple[str, ..
     """Begin and end where two facts agree on them, as precise as they agree."""
     source, target = basis.source, basis.target
     opaque = source.opaque_times or target.opaque_times
-    ends = (("begin", source.begin[here], target.begin[there]), ("end", source.end[here], target.end[there]))
+    ends = (
+        ("begin", source.times[0][here], target.times[0][there]),
+        ("end", source.times[1][here], target.times[1][there]),
+    )
     dates = [(end, _common_date(int(first), int(second), opaque)) for end, first, second in ends]
     return tuple(f"{end} {date}" for end, date in dates if date is not None)
 

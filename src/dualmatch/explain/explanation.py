@@ -15,13 +15,16 @@ class Fact:
     """A fact as one of its entities sees it."""
 
     relation: str
-    other: str  # the entity at the other end
+    other: str | None  # the entity at the other end; None for a date of the entity itself
     is_subject: bool  # whether the entity that sees it is the fact's head
     time: str  # in words; empty where there is none
 
     def __str__(self) -> str:
-        arrow = "→" if self.is_subject else "←"
-        return f"{self.relation} {arrow} {self.other}" + (f", {self.time}" if self.time else "")
+        return self.with_other(self.relation, self.other) + (f", {self.time}" if self.time else "")
+
+    def with_other(self, relation: str, other: str | None) -> str:
+        """The relation and the entity at the other end, in these words."""
+        return relation if other is None else f"{relation} {'→' if self.is_subject else '←'} {other}"
 
 
 @dataclass(frozen=True)
@@ -32,15 +35,15 @@ class SharedFact:
     counterpart: Fact
     same: tuple[Aspect, ...]  # what the two have in common, as far as the run knew
     same_dates: tuple[str, ...]  # "begin" and "end" with the date both agree on, as precise as they agree
-    weight: float  # what it adds to the log-odds
+    weight: float  # what it adds to the log-odds; less than nothing where two dates contradict each other
 
     def __str__(self) -> str:
         fact, other = self.fact, self.counterpart
-        arrow = "→" if fact.is_subject else "←"
         backwards = " read backwards" if fact.is_subject != other.is_subject else ""
         relation = _beside(fact.relation, other.relation + backwards, "relation" in self.same)
-        entity = _beside(fact.other, other.other, "entity" in self.same)
-        words = f"{relation} {arrow} {entity}"
+        is_date = fact.other is None or other.other is None
+        entity = None if is_date else _beside(fact.other or "", other.other or "", "entity" in self.same)
+        words = fact.with_other(relation, entity)
         if fact.time == other.time:
             return words + (f", {fact.time}" if fact.time else "")
         agree = f"; both {' and '.join(self.same_dates)}" if self.same_dates else ""
@@ -136,7 +139,7 @@ class Explanation:
 
 def _lines(of: Explanation | Candidate, top: int) -> list[str]:
     """One line a fact, one for the rest of them, and one for each thing else that counts."""
-    lines = [f"  both: {fact} ({fact.weight:+.2f})" for fact in of.shared[:top]]
+    lines = [f"  {'both' if fact.weight >= 0 else 'differ'}: {fact} ({fact.weight:+.2f})" for fact in of.shared[:top]]
     rest = of.shared[top:]
     if rest:
         lines.append(f"  … and {len(rest):,} more ({sum(fact.weight for fact in rest):+.2f})")

@@ -13,7 +13,7 @@ from dualmatch.charts.markup import el, visible
 from dualmatch.charts.svg import Axis, tick
 from dualmatch.decode.shortlist import ordered
 from dualmatch.explain.basis import ExplanationBasis
-from dualmatch.explain.explain import fact_of, shared_in_words, sides_of_entity
+from dualmatch.explain.explain import fact_of, shared_in_words, sides_of_entity, time_rows
 from dualmatch.explain.explanation import Fact, SharedFact
 from dualmatch.graph.arrays import Ids
 from dualmatch.graph.model import TemporalGraph
@@ -111,8 +111,9 @@ def bare_view(basis: ExplanationBasis, source: int, target: int | None, shared: 
     """Two entities side by side, without reasons; facts that match are known only where `shared` is given."""
     left_all = sides_of_entity(basis.source, source)
     right_all = np.zeros(0, np.int64) if target is None else sides_of_entity(basis.target, target)
-    left = _shown(basis.source, left_all, [] if shared is None else shared.source_side.tolist())
-    right = _shown(basis.target, right_all, [] if shared is None else shared.target_side.tolist())
+    for_it = None if shared is None else shared.weight >= 0  # dates that contradict each other do not match
+    left = _shown(basis.source, left_all, [] if shared is None else shared.source_side[for_it].tolist())
+    right = _shown(basis.target, right_all, [] if shared is None else shared.target_side[for_it].tolist())
     return PairView(source, target, left, right, len(left_all) - len(left), len(right_all) - len(right))
 
 
@@ -120,18 +121,18 @@ def _shown(graph: TemporalGraph, sides: Ids, matched: list[int]) -> tuple[ShownF
     """Matching facts first, by weight; then the others, dated ones first, by time."""
     number = {side: place for place, side in reversed(list(enumerate(matched, start=1)))}
     others = sides[~np.isin(sides, matched)]
-    fact = others % max(1, graph.n_facts)
-    time = np.where(graph.begin[fact] != UNKNOWN, graph.begin[fact], graph.end[fact]).astype(np.int64)
+    begin, end = (times[time_rows(graph, others)].astype(np.int64) for times in graph.times)
+    time = np.where(begin != UNKNOWN, begin, end)
     in_order = others[np.argsort(np.where(time == UNKNOWN, np.iinfo(np.int64).max, time), kind="stable")]
     chosen = [*number, *in_order[:MOST_FACTS].tolist()][:MOST_FACTS]
     return tuple(
-        ShownFact(fact_of(graph, side), _span(graph, side % graph.n_facts), number.get(side))
+        ShownFact(fact_of(graph, side), _span(graph, side), number.get(side))
         for side in sorted(chosen, key=lambda side: number.get(side, MOST_FACTS + 1))
     )
 
 
-def _span(graph: TemporalGraph, fact: int) -> tuple[float, float] | None:
-    begin, end = int(graph.begin[fact]), int(graph.end[fact])
+def _span(graph: TemporalGraph, side: int) -> tuple[float, float] | None:
+    begin, end = (int(times[time_rows(graph, np.array([side]))[0]]) for times in graph.times)
     if begin == end == UNKNOWN:
         return None
     low = _place(begin if begin != UNKNOWN else end, graph.opaque_times)[0]

@@ -76,7 +76,9 @@ class Queue:
         """Source entities with a fact of this relation."""
         graph, has = self.basis.source, np.zeros(len(self.proposed), dtype=bool)
         chosen = graph.relation == relation
-        has[graph.head[chosen]] = has[graph.tail[chosen]] = True
+        has[graph.head[chosen]] = has[graph.tail[chosen]] = has[
+            graph.dates.entity[graph.dates.relation == relation]
+        ] = True
         return has
 
 

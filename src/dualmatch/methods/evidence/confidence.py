@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from dualmatch.channels.evidence.date_evidence import LEAST_RATE
 from dualmatch.decode.one_to_one import Candidates, chance_of, on_grid
 from dualmatch.graph.arrays import Flags, Floats, Ids
-from dualmatch.graph.hashing import mixed
+from dualmatch.graph.hashing import mixed, text_hashes
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import closed, trial_round
@@ -44,6 +45,7 @@ _SHARE: Final = 0.25  # of the settled pairs; more would take too much of the ev
 _MOST_DONORS: Final = 10_000
 _ENOUGH_DONORS: Final = 1_000  # with fewer there is a second trial
 _FEWEST_TIES: Final = 3
+_FEWEST_DATES: Final = 2  # a date needs no neighbour to be found again
 _TRIAL_ROUNDS: Final = 2
 _EVEN: Final = 0.5
 
@@ -58,8 +60,8 @@ class Confidence:
     Attributes
     ----------
     pairs: (4,) float64
-        Intercept, slope of positive and slope of negative log-odds, and what poverty adds (the inverse of the ties of
-        the poorer entity); (0, 1, 1, 0) leaves log-odds as they are.
+        Intercept, slope of positive and slope of negative log-odds, and what poverty adds (the inverse of the ties and
+        dates of the poorer entity); (0, 1, 1, 0) leaves log-odds as they are.
     alone: (2,) float64 or None
         Intercept and slope for the log-odds of having no partner; None where too little is known to speak of it.
     """
@@ -144,8 +146,8 @@ def _fitted(features: Floats, outcome: Flags, prior: Floats, prior_weight: Float
 
 
 def fewer_ties(problem: Problem, pairs: Ids) -> Ids:
-    """Ties of the poorer entity of each pair."""
-    return np.minimum(problem.ties[0].ties_of(pairs[:, 0]), problem.ties[1].ties_of(pairs[:, 1]))
+    """Ties and dates of the poorer entity of each pair."""
+    return np.minimum(problem.n_ties[0][pairs[:, 0]], problem.n_ties[1][pairs[:, 1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +217,9 @@ class _Thinned:
 def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
     settled = state.pairs.above(DONOR_LOG_ODDS).pairs
     ties = problem.ties
-    may = (fewer_ties(problem, settled) >= _FEWEST_TIES) & ~problem.is_given(settled[:, 0], settled[:, 1])
+    dates = np.minimum(problem.n_dates[0][settled[:, 0]], problem.n_dates[1][settled[:, 1]])
+    may = (fewer_ties(problem, settled) >= _FEWEST_TIES) | (dates >= _FEWEST_DATES)
+    may &= ~problem.is_given(settled[:, 0], settled[:, 1])
     key = problem.keys[0][settled[:, 0]] + problem.keys[1][settled[:, 1]]
     share = min(_SHARE, _MOST_DONORS / max(int(may.sum()), 1))
     drawn = _drawn(key, 1)
@@ -226,15 +230,22 @@ def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
     # The two entities of a settled pair are one: both graphs draw alike for a tie between two such pairs.
     keys = problem.keys[0].copy(), problem.keys[1].copy()
     keys[0][settled[:, 0]], keys[1][settled[:, 1]] = key, key
-    graphs, sides = [], []
+    relation_keys = _relation_keys(problem, state)
+    graphs, sides, dated = [], [], []
     for side, graph in enumerate((problem.source, problem.target)):
         share_of = np.ones(graph.n_entities)
         share_of[donors[:, side]] = np.where(gone[side], 0.0, keep)
-        graphs.append(graph.with_facts(np.flatnonzero(_kept(graph.head, graph.tail, keys[side], share_of))))
+        of_dates = keys[side][graph.dates.entity] ^ relation_keys[side][graph.dates.relation]
+        dates = _drawn(of_dates, 5) < share_of[graph.dates.entity]
+        facts = np.flatnonzero(_kept(graph.head, graph.tail, keys[side], share_of))
+        graphs.append(graph.with_facts(facts, np.flatnonzero(dates)))
         sides.append(problem.sides[side].at(_kept(ties[side].entity, ties[side].neighbour, keys[side], share_of)))
+        if problem.dated is not None:
+            dated.append(problem.dated[side].at(dates[problem.dated[side].row]))
     thin = replace(problem, source=graphs[0], target=graphs[1])
     # Labels are as they were, and what facts say is as common as it was.
     thin.__dict__.update(names=problem.names, sides=tuple(sides), ties=tuple(side.ties for side in sides))
+    thin.__dict__["dated"] = tuple(dated) if dated else None
     is_there = thin.source.is_in_a_fact[donors[:, 0]], thin.target.is_in_a_fact[donors[:, 1]]
     is_donor = both(lambda side: np.isin(np.arange(problem.shape[side]), donors[:, side]))
     return _Thinned(thin, donors, is_there, is_donor)
@@ -242,10 +253,10 @@ def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
 
 def _keep_shares(problem: Problem, donors: Ids, key: Keys) -> Floats:
     """The share of its ties that each donor keeps, so that donors have as many as entities usually have."""
-    usual = np.concatenate([np.diff(ties.first_tie) for ties in problem.ties])
+    usual = np.concatenate(problem.n_ties)
     usual = np.sort(usual[usual > 0])
     wanted = usual[(_drawn(key, 2) * len(usual)).astype(np.int64)] if len(donors) else np.zeros(0)
-    has = np.sqrt(problem.ties[0].ties_of(donors[:, 0]) * problem.ties[1].ties_of(donors[:, 1]))
+    has = np.sqrt(problem.n_ties[0][donors[:, 0]] * problem.n_ties[1][donors[:, 1]])
     shares: Floats = np.minimum(1.0, wanted / np.maximum(has, 1.0))
     return shares
 
@@ -259,8 +270,8 @@ def _partners_lost(problem: Problem, state: RoundState, donors: Ids, keep: Float
 
     def lost(side: int) -> Flags:
         other = 1 - side
-        first = problem.ties[other].first_fact_of_entity
-        left = np.rint((first[donors[:, other] + 1] - first[donors[:, other]]) * keep).astype(np.int64)
+        n_facts = np.diff(problem.ties[other].first_fact_of_entity) + problem.n_dates[other]
+        left = np.rint(n_facts[donors[:, other]] * keep).astype(np.int64)
         alone = state.model.alone[other][size_class(np.maximum(left, 1))]
         key = problem.keys[side][donors[:, side]] + _fingerprint((problem.source, problem.target)[side])
         is_lost: Flags = _drawn(key, 3) < 0.5 * alone
@@ -272,8 +283,21 @@ def _partners_lost(problem: Problem, state: RoundState, donors: Ids, keep: Float
 
 def _fingerprint(graph: TemporalGraph) -> Keys:
     """A number that distinguishes a graph from another with the same names, whatever the order of its facts."""
-    dates = mixed(graph.begin.astype(np.int64)) + mixed(mixed(graph.end.astype(np.int64)).view(np.int64))
+    begin, end = (times.astype(np.int64) for times in graph.times)
+    dates = mixed(begin) + mixed(mixed(end).view(np.int64))
     return mixed(np.array([graph.n_facts])) + np.add.reduce(dates, dtype=np.uint64, keepdims=True)
+
+
+def _relation_keys(problem: Problem, state: RoundState) -> tuple[Keys, Keys]:
+    """A number for each relation; the same where the dates of two agree best, for which both graphs draw alike."""
+    keys = text_hashes(problem.source.relations), text_hashes(problem.target.relations)
+    if problem.dated is not None and state.model.dates is not None:
+        rate = state.model.dates.rate[0] + state.model.dates.rate[1]
+        there, back = rate.argmax(axis=1), rate.argmax(axis=0)
+        source = np.flatnonzero((back[there] == np.arange(len(there))) & (rate.max(axis=1) >= 2 * LEAST_RATE))
+        left, right = problem.dated[0].relations[source], problem.dated[1].relations[there[source]]
+        keys[0][left] = keys[1][right] = keys[0][left] + keys[1][right]
+    return keys
 
 
 def _kept(entity: NDArray[np.integer], other: NDArray[np.integer], keys: Keys, share: Floats) -> Flags:

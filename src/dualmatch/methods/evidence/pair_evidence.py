@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import bayes_factors
+from dualmatch.channels.evidence.date_evidence import date_evidence
 from dualmatch.channels.evidence.support import find_support
 from dualmatch.decode.one_to_one import Candidates, Unmatched
 from dualmatch.graph.arrays import Floats, Ids
@@ -76,9 +77,10 @@ class PairEvidence:
     Attributes
     ----------
     source_side, target_side: (n,) int64
-        Facts that both graphs have, the weightiest first: the fact's row, plus n_facts where the entity is its tail.
+        Facts that both graphs have, the weightiest first: the fact's row, plus n_facts where the entity is its tail;
+        for a date of the entity itself, its row among the dates plus 2 n_facts.
     weight: (n,) float64
-        What each adds.
+        What each adds; less than nothing for dates that contradict each other.
     """
 
     source_side: Ids
@@ -124,6 +126,18 @@ def pair_evidence(
     rest = total - np.bincount(candidate, weight, minlength=len(candidates))
     f, j = _best_facts(problem, state, tie_source, tie_target)
     side_source, side_target = problem.ties[0].side[f], problem.ties[1].side[j]
+    if problem.dated is not None and model.dates is not None:
+        dates = date_evidence(problem.dated, candidates, model.dates)
+        total += dates.value(len(candidates))
+        of_date, source, target, added = _summed(dates.candidate, dates.source, dates.target, dates.weight)
+        kept = np.abs(added) >= _LEAST_SHOWN
+        candidate, side_source, side_target, weight = _ordered(
+            np.append(candidate, of_date[kept]),
+            np.append(side_source, 2 * problem.source.n_facts + problem.dated[0].row[source[kept]]),
+            np.append(side_target, 2 * problem.target.n_facts + problem.dated[1].row[target[kept]]),
+            np.append(weight, added[kept]),
+        )
+        rest = total - np.bincount(candidate, weight, minlength=len(candidates))
     names = np.zeros(len(candidates))
     if problem.names is not None and model.names is not None:
         names = problem.names.evidence(problem.names.compare(candidates), model.names)
@@ -168,9 +182,13 @@ def _summed(candidate: Ids, source: Ids, target: Ids, weight: Floats) -> tuple[I
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(candidate) != 0) | (np.diff(source) != 0) | (np.diff(target) != 0)
     total: Floats = np.bincount(np.cumsum(new) - 1, weight, minlength=int(new.sum())).astype(np.float64)
-    candidate, source, target = candidate[new], source[new], target[new]
-    order = np.lexsort((target, source, -total.round(_DECIMALS), candidate))
-    return candidate[order], source[order], target[order], total[order]
+    return _ordered(candidate[new], source[new], target[new], total)
+
+
+def _ordered(candidate: Ids, source: Ids, target: Ids, weight: Floats) -> tuple[Ids, Ids, Ids, Floats]:
+    """By candidate, the weightiest first."""
+    order = np.lexsort((target, source, -weight.round(_DECIMALS), candidate))
+    return candidate[order], source[order], target[order], weight[order]
 
 
 def _best_facts(problem: Problem, state: RoundState, tie_source: Ids, tie_target: Ids) -> tuple[Ids, Ids]:

@@ -102,14 +102,16 @@ class Problem:
         """The size class of each entity, by its facts and dates."""
         return both(lambda side: size_class(np.diff(self.ties[side].first_fact_of_entity) + self.n_dates[side]))
 
-    @property
+    @cached_property
     def n_dates(self) -> tuple[Ids, Ids]:
         """How many dates of its own each entity has."""
-        return both(lambda side: np.bincount(self._graphs[side].dates.entity, minlength=self.shape[side]))
+        graphs = self.source, self.target
+        return both(lambda side: np.bincount(graphs[side].dates.entity, minlength=self.shape[side]))
 
-    @property
-    def _graphs(self) -> tuple[TemporalGraph, TemporalGraph]:
-        return self.source, self.target
+    @cached_property
+    def n_ties(self) -> tuple[Ids, Ids]:
+        """How many ties and dates of its own each entity has."""
+        return both(lambda side: np.diff(self.ties[side].first_tie) + self.n_dates[side])
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
