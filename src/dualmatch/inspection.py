@@ -23,7 +23,7 @@ _FEW: Final = 20
 
 @dataclass(frozen=True)
 class RelationCount:
-    """How often a relation occurs, and how often with a time."""
+    """How often a relation occurs, in facts or as a date of an entity, and how often with a time."""
 
     name: str
     facts: int
@@ -36,6 +36,8 @@ class GraphInspection:
 
     name: str
     facts: int
+    entity_dates: int  # dates of single entities, beside the facts
+    dated_entities: int  # entities with such a date
     entities: int
     relations: int
     isolated_entities: int
@@ -47,7 +49,9 @@ class GraphInspection:
     first_time: str | None
     last_time: str | None
     distinct_times: int
-    degree: dict[str, float]  # facts an entity is in: the median, the 90th percentile and the most
+    degree: dict[
+        str, float
+    ]  # facts and dates of its own that an entity has: the median, the 90th percentile and the most
     most_frequent_relations: tuple[RelationCount, ...]
     suspicious: tuple[str, ...]  # what looks like a slip, in words
 
@@ -73,20 +77,21 @@ def inspect_graph(graph: TemporalGraph) -> GraphInspection:
     """
     statistics = graph.statistics
     facts = max(graph.n_facts, 1)
-    known_begin, known_end = graph.begin != UNKNOWN, graph.end != UNKNOWN
-    degrees = np.bincount(np.concatenate([graph.head, graph.tail]), minlength=graph.n_entities)
+    degrees = np.bincount(np.concatenate([graph.head, graph.tail, graph.dates.entity]), minlength=graph.n_entities)
     in_facts = degrees[degrees > 0] if degrees.any() else np.zeros(1)
     show = str if graph.opaque_times else format_date
     return GraphInspection(
         name=graph.name,
         facts=graph.n_facts,
+        entity_dates=len(graph.dates),
+        dated_entities=len(np.unique(graph.dates.entity)),
         entities=graph.n_entities,
         relations=graph.n_relations,
         isolated_entities=statistics.isolated_entities,
         repeated_facts=statistics.repeated_facts,
         dated_share=statistics.dated_facts / facts,
         half_dated_share=statistics.half_dated_facts / facts,
-        points_share=float((known_begin & (graph.begin == graph.end)).sum() / facts),
+        points_share=float(((graph.begin != UNKNOWN) & (graph.begin == graph.end)).sum() / facts),
         precision={} if graph.opaque_times else _precision_shares(graph),
         first_time=show(statistics.first_time) if statistics.distinct_times else None,
         last_time=show(statistics.last_time) if statistics.distinct_times else None,
@@ -96,7 +101,7 @@ def inspect_graph(graph: TemporalGraph) -> GraphInspection:
             "p90": float(np.percentile(in_facts, 90)),
             "most": float(in_facts.max()),
         },
-        most_frequent_relations=_frequent_relations(graph, known_begin | known_end),
+        most_frequent_relations=_frequent_relations(graph),
         suspicious=tuple(_suspicions(graph, degrees)),
     )
 
@@ -124,28 +129,30 @@ def time_overlap(source: TemporalGraph, target: TemporalGraph) -> TimeOverlap:
 
 
 def _precision_shares(graph: TemporalGraph) -> dict[str, float]:
-    precision = precision_of(np.concatenate([graph.begin, graph.end]))
+    precision = precision_of(np.concatenate(graph.times))
     known = max(int((precision >= 0).sum()), 1)
     return {level.name.lower(): float((precision == level).sum() / known) for level in reversed(Precision)}
 
 
-def _frequent_relations(graph: TemporalGraph, dated: NDArray[np.bool_]) -> tuple[RelationCount, ...]:
-    counts = np.bincount(graph.relation, minlength=graph.n_relations)
-    dated_counts = np.bincount(graph.relation[dated], minlength=graph.n_relations)
+def _frequent_relations(graph: TemporalGraph) -> tuple[RelationCount, ...]:
+    relation, (begin, end) = np.append(graph.relation, graph.dates.relation), graph.times
+    counts = np.bincount(relation, minlength=graph.n_relations)
+    dated = relation[(begin != UNKNOWN) | (end != UNKNOWN)]
+    dated_counts = np.bincount(dated, minlength=graph.n_relations)
     most = np.argsort(-counts, kind="stable")[:SHOWN_RELATIONS]
     return tuple(RelationCount(graph.relations[row], int(counts[row]), int(dated_counts[row])) for row in most)
 
 
 def _suspicions(graph: TemporalGraph, degrees: NDArray[np.intp]) -> Iterator[str]:
     """What looks like a slip in the data or in its reading."""
-    facts = graph.n_facts
+    facts = graph.n_facts + len(graph.dates)
     if facts < _FEW:
         return
     if not graph.has_times:
         yield "no fact has a time: were the time columns or predicates found?"
     elif not graph.opaque_times:
         yield from _odd_dates(graph)
-    relation_counts = np.bincount(graph.relation, minlength=graph.n_relations)
+    relation_counts = np.bincount(np.append(graph.relation, graph.dates.relation), minlength=graph.n_relations)
     if graph.n_relations > 1 and relation_counts.max() >= 0.9 * facts:
         share = relation_counts.max() / facts
         yield f"{share:.0%} of the facts have the relation {_most(graph.relations, relation_counts)}"
@@ -159,7 +166,7 @@ def _suspicions(graph: TemporalGraph, degrees: NDArray[np.intp]) -> Iterator[str
 
 
 def _odd_dates(graph: TemporalGraph) -> Iterator[str]:
-    for words, codes in (("begin", graph.begin), ("end", graph.end)):
+    for words, codes in zip(("begin", "end"), graph.times, strict=True):
         known = codes[codes != UNKNOWN]
         if len(known) < _FEW:
             continue

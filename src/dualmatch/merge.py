@@ -31,7 +31,8 @@ class MergedGraph:
     ----------
     facts:
         ``head``, ``relation``, ``tail``, ``begin``, ``end`` (dates, null where unknown) and ``said_by``: ``source``,
-        ``target`` or ``both``. Sorted; a fact both sides say in the same words is one row.
+        ``target`` or ``both``. Sorted; a fact both sides say in the same words is one row. A date of an entity itself
+        has no tail (null).
     entities:
         ``id``, and the ``source`` and ``target`` name behind it, null where a side has none. An id that several
         source names share has a row for each of them.
@@ -104,13 +105,14 @@ def _ids_of(graph: TemporalGraph, partner: Mapping[str, str], taken: set[str], s
 def _facts(graph: TemporalGraph, ids: Mapping[str, str], side: str) -> pl.DataFrame:
     names = pl.Series([ids[name] for name in graph.entities], dtype=pl.String)
     relations = pl.Series(graph.relations, dtype=pl.String)
+    begin, end = graph.times
     return pl.DataFrame(
         {
-            "head": names.gather(graph.head),
-            "relation": relations.gather(graph.relation),
-            "tail": names.gather(graph.tail),
-            "begin": _dates(graph.begin, graph.opaque_times),
-            "end": _dates(graph.end, graph.opaque_times),
+            "head": names.gather(np.append(graph.head, graph.dates.entity)),
+            "relation": relations.gather(np.append(graph.relation, graph.dates.relation)),
+            "tail": names.gather(graph.tail).extend_constant(None, len(graph.dates)),
+            "begin": _dates(begin, graph.opaque_times),
+            "end": _dates(end, graph.opaque_times),
         }
     ).with_columns(said_by=pl.lit(side))
 

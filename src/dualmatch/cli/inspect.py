@@ -119,6 +119,7 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
         "… with one end only": lambda each: console.percent(each.half_dated_share),
         "… at a point in time": lambda each: console.percent(each.points_share),
         "… repeating another": lambda each: f"{each.repeated_facts:,}",
+        "dates of entities themselves": lambda each: f"{each.entity_dates:,} ({each.dated_entities:,} entities)",
         "entities": lambda each: f"{each.entities:,}",
         "… in no fact": lambda each: f"{each.isolated_entities:,}",
         "facts an entity: median / 90 % / most": lambda each: " / ".join(

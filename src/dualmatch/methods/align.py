@@ -112,7 +112,7 @@ def align(
     """
     config = Config.checked(**_given(config) | options) if options or not isinstance(config, Config) else config
     source, target = as_graph(source, "source"), as_graph(target, "target")
-    check_graphs(source, target)
+    check_graphs(source, target, config.method)
     check_memory(source, target, config)
     check_deciding(config)
     if foreign := Config.refused_options(options, config.method):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.config import EXPLAINED, Config, Method
+from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import NO_PARTNER, Ints, Pairs
@@ -119,11 +119,16 @@ def _row(entity: str | int, graph: TemporalGraph, side: str) -> int:
     return int(entity)
 
 
-def check_graphs(source: TemporalGraph, target: TemporalGraph) -> None:
-    """An empty graph cannot be aligned."""
+def check_graphs(source: TemporalGraph, target: TemporalGraph, method: Method) -> None:
+    """An empty graph cannot be aligned, nor can an encoder learn from a graph without edges."""
     for graph in (source, target):
         if graph.is_empty:
             raise InputError(f"{graph.name}: no facts; an empty graph cannot be aligned")
+        if not graph.n_facts and method in TRAINED:
+            raise InputError(
+                f"{graph.name}: dates of entities and no fact between two of them, from which method {method} could "
+                "learn; use method evidence"
+            )
 
 
 def check_deciding(config: Config) -> None:

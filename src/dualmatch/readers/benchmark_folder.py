@@ -1,7 +1,7 @@
 """The field's benchmark folders.
 
-- By id: ``ent_ids_1/2``, ``rel_ids_1/2``, ``time_id``, ``triples_1/2`` and pair files. Ids may have gaps and may
-  continue from one graph to the next; inside, everything is a row number.
+- By id: ``ent_ids_1/2``, ``rel_ids_1/2``, ``time_id``, ``triples_1/2`` and pair files; dates of entities themselves
+  in ``dates_1/2``. Ids may have gaps and may continue from one graph to the next; inside, everything is a row number.
 - OpenEA's, by name: ``rel_triples_1/2``, ``attr_triples_1/2`` and ``ent_links``.
 """
 
@@ -22,6 +22,7 @@ from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 from dualmatch.files.compressed import opened
 from dualmatch.files.text_lines import LARGEST_ID, LINE, as_ids, read_fields, refuse, whole_numbers
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
+from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import sorted_by_name
 from dualmatch.graph.times import UNKNOWN
@@ -40,6 +41,7 @@ TimesById = Mapping[int, tuple[int, int]]
 """Time id → the first and the last date that it may mean, as codes."""
 
 _FACT: Final = {"head": "head id", "relation": "relation id", "tail": "tail id"}
+_DATE: Final = {"head": "entity id", "relation": "relation id"}
 _TIMES: Final = {"begin": "time id", "end": "time id"}
 _LAYOUT: Final = "check the path and the folder's layout"
 _INT32: Final = np.iinfo(np.int32)
@@ -188,21 +190,37 @@ def _read_times(path: Path, on_error: OnError) -> TimesById | None:
 
 
 def _read_graph(folder: Path, side: str, times: TimesById | None) -> tuple[TemporalGraph, Ids]:
-    triples = folder / f"triples_{side}"
+    triples, dates_file = folder / f"triples_{side}", folder / f"dates_{side}"
     facts = as_ids(read_fields(triples, (*_FACT, *_TIMES), 3, "a fact", _LAYOUT), _FACT, triples)
-    if facts.height == 0:
+    dates = facts.head(0).drop("tail")
+    if dates_file.exists():
+        dates = as_ids(read_fields(dates_file, dates.columns[1:], 3, "a date"), _DATE, dates_file)
+    if facts.height == 0 and dates.height == 0:
         raise InputError(f"{triples}: no facts; an empty graph cannot be aligned, so give it one a line")
-    entity_ids, entities = _read_names(folder / f"ent_ids_{side}", [facts["head"], facts["tail"]], "entity")
-    relation_ids, relations = _read_names(folder / f"rel_ids_{side}", [facts["relation"]], "relation")
+    ends, kinds = [facts["head"], facts["tail"], dates["head"]], [facts["relation"], dates["relation"]]
+    entity_ids, entities = _read_names(folder / f"ent_ids_{side}", ends, "entity")
+    relation_ids, relations = _read_names(folder / f"rel_ids_{side}", kinds, "relation")
 
-    def column(name: str, ids: Ids, listing: str) -> NDArray[np.int32]:
-        rows = _rows_of(facts[name], ids)
-        _refuse(rows < 0, facts, name, triples, name, f"is not in {listing}_{side}; add it there or fix the id")
+    def column(table: pl.DataFrame, path: Path, name: str, ids: Ids, listing: str) -> NDArray[np.int32]:
+        rows = _rows_of(table[name], ids)
+        _refuse(rows < 0, table, name, path, name, f"is not in {listing}_{side}; add it there or fix the id")
         return rows.astype(np.int32)
 
-    head, relation = column("head", entity_ids, "ent_ids"), column("relation", relation_ids, "rel_ids")
-    columns = head, relation, column("tail", entity_ids, "ent_ids"), *_time_columns(facts, times, triples)
-    graph = TemporalGraph(*columns, entities, relations, name=str(triples), opaque_times=times is None)
+    def columns(table: pl.DataFrame, path: Path) -> list[NDArray[np.int32]]:
+        lists = {
+            "head": (entity_ids, "ent_ids"),
+            "relation": (relation_ids, "rel_ids"),
+            "tail": (entity_ids, "ent_ids"),
+        }
+        names = [column(table, path, name, *lists[name]) for name in lists if name in table.columns]
+        return [*names, *_time_columns(table, times, path)]
+
+    entity, relation, begin, end = columns(dates, dates_file)
+    known = np.flatnonzero((begin != UNKNOWN) | (end != UNKNOWN))
+    of_entities = EntityDates(*(each[known] for each in (entity, relation, begin, end)))
+    head, relation, tail, begin, end = columns(facts, triples)
+    of_facts = head, relation, tail, begin, end, entities, relations
+    graph = TemporalGraph(*of_facts, name=str(triples), opaque_times=times is None, dates=of_entities)
     logger.info("read %r", graph)
     reversed_intervals = graph.reversed_intervals
     if reversed_intervals:

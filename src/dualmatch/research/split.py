@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Pairs, Rows
+from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.simulate.benchmark_writer import BENCHMARK_FILES, replacing_folder, write_benchmark_files
@@ -71,8 +72,9 @@ def split_graph(
     facts = without_repeats(order, *columns)  # in an order that does not depend on the input's
     only_source, only_target = _kept_apart(graph, without_partner, rng)
     first, second, common = _drawn(graph, facts, only_source, only_target, overlap, rng)
-    source, source_entities = _side(graph, first, "source", rng, hidden=False)
-    target, target_entities = _side(graph, second, "target", rng, hidden=not keep_names)
+    dates, other_dates = _drawn_dates(graph, only_source, only_target, overlap, rng)
+    source, source_entities = _side(graph, first, dates, "source", rng, hidden=False)
+    target, target_entities = _side(graph, second, other_dates, "target", rng, hidden=not keep_names)
     _, *rows = np.intersect1d(source_entities, target_entities, assume_unique=True, return_indices=True)
     gold = rng.permutation(np.stack(rows, axis=1)).astype(np.int32)
     if not len(gold):
@@ -131,10 +133,28 @@ def _drawn(
     return source, target, common
 
 
-def _side(graph: TemporalGraph, facts: Rows, name: str, rng: Generator, hidden: bool) -> tuple[TemporalGraph, Rows]:
+def _drawn_dates(
+    graph: TemporalGraph, only_source: Flags, only_target: Flags, overlap: float, rng: Generator
+) -> tuple[EntityDates, EntityDates]:
+    """The dates of entities of either side; on average, as large a share of them is common as of the facts."""
+    entity = graph.dates.entity
+    ordered = np.lexsort(graph.dates.rows.T[::-1])  # an order that does not depend on the input's
+    draw = np.empty(len(entity))
+    draw[ordered] = rng.random(len(entity))
+    common = draw < overlap / (2 - overlap)
+    left = draw < (1 + overlap / (2 - overlap)) / 2
+    at_source = only_source[entity] | (~only_target[entity] & (common | left))
+    at_target = only_target[entity] | (~only_source[entity] & (common | ~left))
+    return graph.dates.at(np.flatnonzero(at_source)), graph.dates.at(np.flatnonzero(at_target))
+
+
+def _side(
+    graph: TemporalGraph, facts: Rows, dates: EntityDates, name: str, rng: Generator, hidden: bool
+) -> tuple[TemporalGraph, Rows]:
     """The graph of some facts, entities, relations and facts in random order; and the old row of each entity."""
-    entities = rng.permutation(np.unique(np.concatenate([graph.head[facts], graph.tail[facts]])))
-    relations = rng.permutation(np.unique(graph.relation[facts]))
+    ends = graph.head[facts], graph.tail[facts], dates.entity
+    entities = rng.permutation(np.unique(np.concatenate(ends)))
+    relations = rng.permutation(np.unique(np.append(graph.relation[facts], dates.relation)))
     entity_row, relation_row = np.zeros(graph.n_entities, np.int32), np.zeros(graph.n_relations, np.int32)
     entity_row[entities], relation_row[relations] = np.arange(len(entities)), np.arange(len(relations))
     facts = rng.permutation(facts)
@@ -144,4 +164,5 @@ def _side(graph: TemporalGraph, facts: Rows, name: str, rng: Generator, hidden: 
     head, tail = entity_row[graph.head[facts]], entity_row[graph.tail[facts]]
     columns = head, relation_row[graph.relation[facts]], tail, graph.begin[facts], graph.end[facts]
     name = f"{graph.name} ({name})"
-    return TemporalGraph(*columns, *map(tuple, names), name=name, opaque_times=graph.opaque_times), entities
+    own = dates.renumbered(entity_row, relation_row)
+    return TemporalGraph(*columns, *map(tuple, names), name=name, opaque_times=graph.opaque_times, dates=own), entities

@@ -272,6 +272,7 @@ def _labels(reading: Reading, grown: Grown) -> Literals | None:
 
 def _new_facts(after: Grown, before: TemporalGraph) -> dict[str, int]:
     facts, entities = after.graph.n_facts - before.n_facts, after.graph.n_entities - before.n_entities
+    facts += len(after.graph.dates) - len(before.dates)
     return {"facts": facts, "known": after.n_known, "entities": entities}
 
 

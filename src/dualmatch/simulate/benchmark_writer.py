@@ -5,6 +5,7 @@
 ``rel_ids_1/2``          id, name; likewise
 ``time_id``              id, date (day, month or year); id 0 is ``-inf``, unknown
 ``triples_1/2``          head, relation, tail, begin, end
+``dates_1/2``            entity, relation, begin, end: dates of entities themselves, where there are any
 ``sup_pairs, ref_pairs``  true pairs: seeds, and the rest; ``all_pairs``: both
 ``rel_pairs``            of a simulation: true relation pairs, and 1 where the target's runs the other way
 ``world.json``           of a simulation: all options, and the version of dualmatch that drew the world
@@ -43,6 +44,7 @@ BENCHMARK_FILES: Final = (
     *("sup_pairs", "ref_pairs", "all_pairs"),
 )
 SIMULATION_FILES: Final = (*BENCHMARK_FILES, "rel_pairs", "world.json")
+DATES_FILES: Final = ("dates_1", "dates_2")
 
 
 def write_folder(pair: SimulatedPair, path: str | Path, *, force: bool = False) -> Path:
@@ -117,7 +119,7 @@ def replacing_folder(path: Path, files: Collection[str], force: bool, writer: st
 
 def write_benchmark_files(folder: Path, source: TemporalGraph, target: TemporalGraph, seeds: Ints, test: Ints) -> None:
     """Write both graphs and their pairs (rows) into a folder that is there."""
-    codes = np.unique(np.concatenate([[UNKNOWN], source.begin, source.end, target.begin, target.end]))  # UNKNOWN first
+    codes = np.unique(np.concatenate([[UNKNOWN], *source.times, *target.times]))  # UNKNOWN first
     dates = ["-inf", *(format_date(code) for code in codes[1:].tolist())]
     write_table(folder / "time_id", (np.arange(len(codes)), dates))
     firsts = ("1", source, 0, 0), ("2", target, source.n_entities, source.n_relations)
@@ -125,6 +127,10 @@ def write_benchmark_files(folder: Path, source: TemporalGraph, target: TemporalG
         write_table(folder / f"ent_ids_{suffix}", (first_entity + np.arange(graph.n_entities), graph.entities))
         write_table(folder / f"rel_ids_{suffix}", (first_relation + np.arange(graph.n_relations), graph.relations))
         write_table(folder / f"triples_{suffix}", _fact_ids(graph, first_entity, first_relation, codes))
+        if len(graph.dates):
+            entity, relation, *times = graph.dates.rows.T
+            ids = entity + first_entity, relation + first_relation, *(np.searchsorted(codes, each) for each in times)
+            write_table(folder / f"dates_{suffix}", ids)
     for name, pairs in (("sup_pairs", seeds), ("ref_pairs", test), ("all_pairs", np.concatenate([seeds, test]))):
         write_table(folder / name, (pairs[:, 0], pairs[:, 1] + source.n_entities))
 
@@ -147,7 +153,8 @@ def _refuse_what_must_stay(path: Path, files: Collection[str], force: bool, writ
         return
     if not force:
         raise OutputError(f"{path}: already exists; choose another name, or replace it with --force")
-    foreign = sorted(item.name for item in path.iterdir() if item.name not in files or not item.is_file())
+    known = {*files, *DATES_FILES}
+    foreign = sorted(item.name for item in path.iterdir() if item.name not in known or not item.is_file())
     if foreign:
         names = ", ".join(foreign[:3])
         raise OutputError(f"{path}: holds {names}, which no {writer} writes; move it away or choose another name")
