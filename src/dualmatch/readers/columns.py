@@ -24,6 +24,8 @@ POINT: Final = "time"
 FACT: Final = (*NAMES, *INTERVAL)
 ROLES: Final = (*FACT, POINT, "label")
 """Parts of a row that is a fact; ``label`` is that of its head."""
+SAID_BY: Final = "said_by"
+"""The column by which a table that `merge` wrote is known."""
 KINDS: Final = ("date", "tail", "text")
 """What a column of a table of entities may hold: dates of the entity, neighbours, or text that is not compared."""
 ENTITY_ROLES: Final = ("id", "label", *KINDS)
@@ -47,6 +49,8 @@ class TableShape:
     kinds: Mapping[str, str | None] | None = None
     """For a table with a row for each entity: which of `KINDS` each column of `relations` is, None where its values
     are to decide. None for a table of facts."""
+    may_lack_tail: bool = False
+    """Whether a row with a date and without a tail is a date of the entity itself: in tables that `merge` wrote."""
 
 
 def parse_columns(text: str) -> dict[str, str | tuple[str, ...]]:
@@ -135,7 +139,7 @@ def _fact_shape(
     if "relation" in single and len(tails) == 1:
         single["tail"] = tails[0]
         ordered: dict[str, int] = {role: single[role] for role in ROLES if role in single}
-        return TableShape(ordered, has_header, len(names), note)
+        return TableShape(ordered, has_header, len(names), note, may_lack_tail=SAID_BY in names)
     relations = {str(place): names[place] or f"column {place + 1}" for place in tails}
     if constant is not None:
         relations = dict.fromkeys(relations, constant)

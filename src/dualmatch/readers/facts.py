@@ -108,6 +108,12 @@ class Collector:
             return
         if LABEL in rows.table.columns:
             self.add_literals(rows.table.select("head", pl.lit(LABEL), LABEL))
+        if shape.may_lack_tail:
+            times = [name for name in (*INTERVAL, POINT) if name in rows.table.columns]
+            dated = ~is_filled(rows.table["tail"])
+            dated &= np.any([is_filled(rows.table[name]) for name in times], axis=0)
+            self.add_dates(rows.part(dated, pl.col("head", "relation", *times)))
+            rows = rows.part(~dated, pl.col(*NAMES, *times))
         if not shape.relations:
             self.add(rows)
             return

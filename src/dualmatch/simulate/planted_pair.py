@@ -118,6 +118,7 @@ def shuffled_copy(graph: TemporalGraph, rng: Generator) -> tuple[TemporalGraph, 
         tuple(graph.relations[i] for i in relation_order.tolist()),
         name=f"{graph.name} (shuffled)",
         opaque_times=graph.opaque_times,
+        dates=graph.dates.renumbered(entity_row, relation_row),
     )
     return copy, np.stack([np.arange(graph.n_entities), entity_row], axis=1).astype(np.int32)
 
