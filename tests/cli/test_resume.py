@@ -12,14 +12,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import refused
+from dated_people import people
 from dualmatch.cli.main import main
 from dualmatch.runs import folder as run_folder
 from dualmatch.runs import record as records
 from dualmatch.runs.record import RECORD, RunRecord
 from dualmatch.simulate import World, simulate, write_folder
+from dualmatch.simulate.benchmark_writer import write_benchmark_files
 
 # Imports once and forks a process for each life of the run. Each dies by SIGKILL: right after the next stage has come
 # to count ("stages"), or at a moment drawn from the time that a whole life takes ("moments").
@@ -106,6 +109,17 @@ def test_killed_after_every_stage(world: Path, tmp_path: Path) -> None:
     assert stages[-1] == stages[-2]
     assert results(run) == expected
     assert sorted(expected) == ["links.tsv", "links.tsv.why.npz", "relations.tsv"]
+
+
+def test_dates_of_entities_survive_every_stage(tmp_path: Path) -> None:
+    data, run = tmp_path / "people", tmp_path / "run"
+    data.mkdir()
+    world, none = people(shared=80, alone=20), np.zeros((0, 2), np.int32)
+    write_benchmark_files(data, world.source, world.target, none, none)
+    expected = without_kill(data, run)
+    assert expected["links.tsv"].count(b"linked") > 60
+    assert lives("stages", 0, run, call(data, run))[-1].endswith("outcome 0")
+    assert results(run) == expected
 
 
 def test_killed_at_random_three_times(world: Path, tmp_path: Path) -> None:

@@ -119,7 +119,6 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
         "… with one end only": lambda each: console.percent(each.half_dated_share),
         "… at a point in time": lambda each: console.percent(each.points_share),
         "… repeating another": lambda each: f"{each.repeated_facts:,}",
-        "dates of entities themselves": lambda each: f"{each.entity_dates:,} ({each.dated_entities:,} entities)",
         "entities": lambda each: f"{each.entities:,}",
         "… in no fact": lambda each: f"{each.isolated_entities:,}",
         "facts an entity: median / 90 % / most": lambda each: " / ".join(
@@ -132,6 +131,8 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
         ),
         "relations": lambda each: f"{each.relations:,}",
     }
+    if any(each.entity_dates for each in inspections):
+        rows["dates of entities themselves"] = lambda each: f"{each.entity_dates:,} ({each.dated_entities:,} entities)"
     for words, show in rows.items():
         table.add_row(words, *(show(inspection) for inspection in inspections))
     for place in range(max(len(each.most_frequent_relations) for each in inspections)):
