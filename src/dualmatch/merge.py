@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
+from dualmatch.graph.fact_table import fact_table
+from dualmatch.graph.frames import ArrowFrame, frame_of, is_frame, pairs_of
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.times import UNKNOWN, format_date
 
 logger = logging.getLogger(__name__)
 
@@ -43,19 +42,27 @@ class MergedGraph:
 
 
 def merge(
-    source: TemporalGraph, target: TemporalGraph, links: Sequence[tuple[str, str]], keep: Keep = "source"
+    source: TemporalGraph,
+    target: TemporalGraph,
+    links: Iterable[Sequence[object]] | ArrowFrame,
+    keep: Keep = "source",
+    relations: ArrowFrame | None = None,
 ) -> MergedGraph:
     """Put two graphs under one set of ids.
 
     Linked entities take the name that side `keep` has for them, all others keep their own. Sources that are linked to
     one target become one entity, under the name that sorts first where names of the source are kept. Where an entity
     that has no link has a name that is taken, its id is ``target:NAME`` (``source:NAME`` with `keep` target).
-    Relations are not aligned: they keep their names.
+    A fact that both sides say is one row.
 
     Parameters
     ----------
     links:
-        (source name, target name); each source once. Several sources may have one target.
+        (source name, target name), and what may follow; each source once. Several sources may have one target.
+        `Alignment.links()` or `Alignment.to_polars()`, for example.
+    relations:
+        Which relations say the same, as `Alignment.relations_to_polars` gives it: the other side's take the names of
+        side `keep`, turned round where they are inverse. Without it, all relations keep their names.
 
     Examples
     --------
@@ -79,8 +86,10 @@ def merge(
             "source": _ids_of(source, dict(links), set(target.entities), "source"),
             "target": {name: name for name in target.entities},
         }
-    tables = [_facts(graph, ids[side], side) for side, graph in (("source", source), ("target", target))]
-    facts = pl.concat(tables).group_by(FACT).agg(pl.col("said_by").unique().sort())
+    tables = {side: _facts(graph, ids[side], side) for side, graph in (("source", source), ("target", target))}
+    kept, other = tables.pop(keep), *tables.values()
+    same = _same_relations(relations, keep)
+    facts = pl.concat([kept, _in_words_of(kept, other, same)]).group_by(FACT).agg(pl.col("said_by").unique().sort())
     both = pl.when(pl.col("said_by").list.len() > 1).then(pl.lit("both")).otherwise(pl.col("said_by").list.first())
     entities = (
         _names(ids["source"], "source")
@@ -103,29 +112,59 @@ def _ids_of(graph: TemporalGraph, partner: Mapping[str, str], taken: set[str], s
 
 
 def _facts(graph: TemporalGraph, ids: Mapping[str, str], side: str) -> pl.DataFrame:
-    names = pl.Series([ids[name] for name in graph.entities], dtype=pl.String)
-    relations = pl.Series(graph.relations, dtype=pl.String)
-    begin, end = graph.times
-    return pl.DataFrame(
-        {
-            "head": names.gather(np.append(graph.head, graph.dates.entity)),
-            "relation": relations.gather(np.append(graph.relation, graph.dates.relation)),
-            "tail": names.gather(graph.tail).extend_constant(None, len(graph.dates)),
-            "begin": _dates(begin, graph.opaque_times),
-            "end": _dates(end, graph.opaque_times),
-        }
-    ).with_columns(said_by=pl.lit(side))
+    named = pl.col("head", "tail").replace_strict(ids, return_dtype=pl.String)
+    return fact_table(graph).with_columns(named, said_by=pl.lit(side))
 
 
-def _dates(codes: NDArray[np.int32], opaque: bool) -> pl.Series:
-    distinct, rows = np.unique(codes, return_inverse=True)
-    show = str if opaque else format_date
-    texts = pl.Series([None if code == UNKNOWN else show(code) for code in distinct.tolist()], dtype=pl.String)
-    return texts.gather(rows)
+def _in_words_of(kept: pl.DataFrame, other: pl.DataFrame, same: pl.DataFrame) -> pl.DataFrame:
+    """The other side's facts under the kept side's names of relations.
+
+    `same` has ``relation`` (of the other side), ``partner`` and ``inverse``. A relation with one partner takes its name.
+    Where it has several, each fact takes that of the partner under which the kept side says the same, and keeps its own
+    where there is none: which is meant is not known.
+    """
+    facts = other.with_row_index("fact").join(same, on="relation", maintain_order="left")
+    swapped = pl.col("inverse") & pl.col("tail").is_not_null()
+    facts = facts.with_columns(
+        relation=pl.col("partner"),
+        head=pl.when(swapped).then("tail").otherwise("head"),
+        tail=pl.when(swapped).then("head").otherwise("tail"),
+    ).filter(~(pl.col("inverse") & pl.col("tail").is_null()))
+    said = facts.join(kept.select(FACT), on=FACT, how="semi", nulls_equal=True)
+    chosen = pl.concat([facts.filter(pl.col("partners") == 1), said.filter(pl.col("partners") > 1)])
+    chosen = chosen.unique("fact", keep="first", maintain_order=True)
+    rest = other.with_row_index("fact").join(chosen, on="fact", how="anti")
+    return pl.concat([rest.drop("fact"), chosen.select(other.columns)])
+
+
+def _same_relations(relations: ArrowFrame | None, keep: Keep) -> pl.DataFrame:
+    """Which relations say the same, as `_in_words_of` takes it; the best first."""
+    columns = ("source", "target", "direction", "score")
+    if relations is None:
+        table = pl.DataFrame(schema=dict.fromkeys(columns[:3], pl.String) | {"score": pl.Float64})
+    else:
+        table = frame_of(relations, "relations")
+        if missing := [name for name in columns if name not in table.columns]:
+            raise InputError(f"relations: no column {missing[0]}; give Alignment.relations_to_polars()")
+    own, other = ("target", "source") if keep == "source" else ("source", "target")
+    return table.sort("score", other, descending=[True, False]).select(
+        relation=own,
+        partner=other,
+        inverse=pl.col("direction") == "inverse",
+        partners=pl.col(other).n_unique().over(own),
+    )
 
 
 def _names(ids: Mapping[str, str], side: str) -> pl.DataFrame:
     return pl.DataFrame({"id": list(ids.values()), side: list(ids)}, schema={"id": pl.String, side: pl.String})
+
+
+def _pairs(links: Iterable[Sequence[object]] | ArrowFrame) -> list[tuple[str, str]]:
+    try:
+        listed: list[Any] = pairs_of(links, "links") if is_frame(links) else [*links]  # type: ignore[misc]
+        return [(link[0], link[1]) for link in listed]
+    except (IndexError, TypeError):
+        raise InputError("links: give (source name, target name) for each") from None
 
 
 def _check(source: TemporalGraph, target: TemporalGraph, links: Sequence[tuple[str, str]]) -> None:

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 Progress = Callable[[str, int, int, str], None]
 """Called with the stage's name, the steps done, the steps in all (0 where not known) and a note such as the loss."""
+
+
+STAGES: Final = {
+    "read": "reading the graphs",
+    "temporal": "encoding times",
+    "relational": "training the relational encoder",
+    "evidence": "weighing shared evidence",
+    "decode": "matching",
+}
+"""The stages of a run in words."""
+_WIDTH: Final = 72
+
+
+def show_progress(stage: str, done: int, total: int, note: str) -> None:
+    """Print how far a run is on standard error, over and over in one line: in a terminal or a notebook.
+
+    It is a `Progress` to give to `dualmatch.align`: ``align(source, target, progress=show_progress)``.
+    """
+    steps = f", {done} of {total}" if total else ""
+    words = f"{STAGES.get(stage, stage)}{steps}{f' ({note})' if note else ''}"
+    sys.stderr.write(f"\r{words[:_WIDTH]:<{_WIDTH}}")
+    sys.stderr.flush()
 
 
 class Stages:

@@ -20,6 +20,7 @@ from dualmatch.links.write import write_alignment
 from dualmatch.merge import merge
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
+from dualmatch.progress import Progress, show_progress
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
 from dualmatch.readers.read import Reading, read, read_graph
 from dualmatch.readers.read_options import ReadOptions, TimePredicates
@@ -39,6 +40,7 @@ __all__ = [
     "MissingExtraError",
     "Naming",
     "OutputError",
+    "Progress",
     "ReadOptions",
     "Reading",
     "TemporalGraph",
@@ -56,6 +58,7 @@ __all__ = [
     "read_graph",
     "read_links",
     "read_name_pairs",
+    "show_progress",
     "time_overlap",
     "write_alignment",
     "write_report",

@@ -23,7 +23,8 @@ from dualmatch.errors import InputError, OutputError
 from dualmatch.explain.explain import reasons
 from dualmatch.links.naming import Naming
 from dualmatch.links.read import read_links, read_name_pairs
-from dualmatch.links.write import relation_table, write_alignment
+from dualmatch.links.write import write_alignment
+from dualmatch.methods.link_table import relation_table
 from dualmatch.readers.benchmark_folder import read_folder
 from dualmatch.runs.options_file import links_file
 from dualmatch.simulate import World, shuffled_copy, simulate

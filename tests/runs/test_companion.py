@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dualmatch import InputError, OutputError, TemporalGraph, align, read_explanation_basis
-from dualmatch.links.write import relation_table
+from dualmatch.methods.link_table import relation_table
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.companion import companion_of
 from dualmatch.runs.input_spec import FOLDER_FILES, InputSpec

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from dualmatch.errors import InputError, on_one_screen, visible_text
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs, check_standard_output, write_text
+from dualmatch.progress import STAGES
 from dualmatch.progress import Progress as ProgressCallback
 
 
@@ -34,13 +35,6 @@ out = _SafeConsole(highlight=False, emoji=False)
 err = _SafeConsole(stderr=True, highlight=False, emoji=False)
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
-_STAGES = {
-    "read": "reading the graphs",
-    "temporal": "encoding times",
-    "relational": "training the relational encoder",
-    "evidence": "weighing shared evidence",
-    "decode": "matching",
-}
 _PROTOCOLS = {"paper": "among tested partners", "open": "among all targets", "open_reverse": "among all sources"}
 
 
@@ -92,7 +86,7 @@ def progress_shown(quiet: bool) -> Iterator[ProgressCallback | None]:
         tasks: dict[str, TaskID] = {}
 
         def show(stage: str, done: int, total: int, note: str) -> None:
-            words = _STAGES.get(stage, stage) + (f" ({note})" if note else "")
+            words = STAGES.get(stage, stage) + (f" ({note})" if note else "")
             if stage not in tasks:
                 tasks[stage] = bars.add_task(words, total=None)
             bars.update(tasks[stage], completed=done, total=total or None, description=words)

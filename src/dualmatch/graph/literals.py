@@ -11,7 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Ints
+from dualmatch.graph.frames import ArrowFrame, frame_of, is_frame
 from dualmatch.graph.model import TemporalGraph
 
 LABEL: Final = "label"
@@ -49,15 +51,29 @@ class Literals:
         return labels
 
     @classmethod
-    def of_labels(cls, labels: Mapping[str, str], graph: TemporalGraph) -> Self:
-        """From the label of each entity name.
+    def of_labels(cls, labels: Mapping[str, str] | ArrowFrame, graph: TemporalGraph) -> Self:
+        """From the label of each entity name, or from a data frame of two columns: names and labels.
 
         >>> graph = TemporalGraph.from_facts([("Q7", "P2", "Q9")])
         >>> Literals.of_labels({"Q7": "Ada", "Q9": "Charles"}, graph)
         Literals(2 values, 2 entities with a label)
         """
-        columns = {"entity": [*labels], "attribute": [LABEL] * len(labels), "value": [*labels.values()]}
-        return cls.of(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), graph)
+        if not isinstance(graph, TemporalGraph):
+            raise InputError(f"labels: go with a TemporalGraph, not with {type(graph).__name__}")
+        if isinstance(labels, Mapping):
+            rows = pl.DataFrame({"entity": [*labels], "value": [*labels.values()]}, strict=False)
+        elif is_frame(labels):
+            rows = frame_of(labels, "labels")
+            if rows.width != 2:
+                raise InputError(f"labels: a frame of {rows.width} columns; give two, the entity's name and its label")
+            rows = rows.rename(dict(zip(rows.columns, ("entity", "value"), strict=True)))
+        else:
+            raise InputError(f"labels: {type(labels).__name__}; give a dict of names and labels, or a frame of both")
+        try:
+            rows = rows.select(pl.col("entity", "value").cast(pl.String))
+        except pl.exceptions.PolarsError:
+            raise InputError("labels: names and labels are texts; give them as such") from None
+        return cls.of(rows.drop_nulls().with_columns(attribute=pl.lit(LABEL)), graph)
 
     def moved(self, row_of: NDArray[np.integer]) -> Self:
         """The same for entities that have other rows now."""

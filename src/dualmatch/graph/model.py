@@ -9,11 +9,14 @@ from operator import attrgetter
 from typing import Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from dualmatch.charts.frame_html import SHOWN_ROWS, frame_html
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column
+from dualmatch.graph.fact_table import fact_table
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.graph.written_dates import parse_span
 
@@ -214,6 +217,18 @@ class TemporalGraph:
     def reversed_intervals(self) -> int:
         """How many facts and entity dates end before they begin; ids without a calendar have no order."""
         return 0 if self.opaque_times else int(ends_before_begin(*self.times).sum())
+
+    def to_polars(self) -> pl.DataFrame:
+        """The facts as a data frame: head, relation, tail, begin and end, as text; see `fact_table`.
+
+        >>> TemporalGraph.from_facts([("Ada", "met", "Charles", "1833")]).to_polars().rows()
+        [('Ada', 'met', 'Charles', '1833', '1833')]
+        """
+        return fact_table(self)
+
+    def _repr_html_(self) -> str:
+        head = self.with_facts(np.arange(min(self.n_facts, SHOWN_ROWS)), np.arange(min(len(self.dates), SHOWN_ROWS)))
+        return frame_html(repr(self), fact_table(head), self.n_facts + len(self.dates))
 
     def __repr__(self) -> str:
         s = self.statistics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +33,19 @@ from dualmatch.methods.run_store import CheckpointFile, NullStore, RunStore
 from dualmatch.methods.validation import (
     ForbiddenPairs,
     KnownPairs,
-    as_graph,
+    as_reading,
     check_deciding,
     check_forbidden,
     check_graphs,
     check_labels,
     check_pairs,
+    labels_of,
     warn_of_missing_labels,
     why_time_is_no_help,
 )
 from dualmatch.progress import Progress, Stages
 from dualmatch.readers.read import Source
+from dualmatch.readers.read_options import Names
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ def align(
     *,
     forbid: ForbiddenPairs | None = None,
     literals: LiteralPair | None = None,
+    names: Names = "auto",
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
     engine: Engine | None = None,
@@ -78,9 +81,12 @@ def align(
         Pairs that must not be linked, in the same forms. A target of -1, or of None among names, says that the source
         has no partner.
     literals:
-        Labels of both graphs to compare besides the facts (method evidence only); none by default.
+        Labels of both graphs to compare besides the facts (method evidence only), in place of `names`.
+    names:
+        ``"auto"``: compare labels of files and data frames that are given in place of graphs, where both have some;
+        ``"ids"``: compare the entity names themselves; ``"none"``: compare no names.
     progress:
-        Called with (stage, steps done, steps in all, a note such as the loss).
+        Called with (stage, steps done, steps in all, a note such as the loss), such as `dualmatch.show_progress`.
     checkpoint:
         A file that training is saved to after every epoch; where it exists, training resumes from it.
     engine:
@@ -111,7 +117,13 @@ def align(
     [('Ada', 'Q7'), ('Book', 'Q8'), ('Charles', 'Q9')]
     """
     config = Config.checked(**_given(config) | options) if options or not isinstance(config, Config) else config
-    source, target = as_graph(source, "source"), as_graph(target, "target")
+    if names not in get_args(Names):
+        raise ConfigError(f"option names: {names!r}; write {', '.join(map(repr, get_args(Names)))}")
+    compared = names if literals is None and (config.method in EXPLAINED or names == "ids") else "none"
+    readings = as_reading(source, "source", compared), as_reading(target, "target", compared)
+    source, target = readings[0].graph, readings[1].graph
+    if literals is None:
+        literals = labels_of(*readings)
     check_graphs(source, target, config.method)
     check_memory(source, target, config)
     check_deciding(config)

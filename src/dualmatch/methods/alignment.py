@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.relations import RelationAlignment
+from dualmatch.charts.frame_html import frame_html
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.assignment import NO_SIMILARITY
 from dualmatch.decode.forbidden import Forbidden
@@ -25,12 +27,17 @@ from dualmatch.decode.shortlist import (
 )
 from dualmatch.decode.sinkhorn import Best
 from dualmatch.decode.verdicts import Unlinked, Verdict, unlinked
+from dualmatch.errors import MissingExtraError
 from dualmatch.graph.arrays import Flags, Floats, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import ranks_of
 from dualmatch.methods.evidence import MORE_LIKELY_THAN_NOT, EvidenceResult
 from dualmatch.methods.evidence.state import Round
+from dualmatch.methods.link_table import link_table, relation_table
 from dualmatch.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class SoftPlan(Protocol):
@@ -191,6 +198,38 @@ class Alignment:
             for (s, t), c in zip(self.pairs.tolist(), self.confidence.tolist(), strict=True)
         ]
         return sorted(rows)
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each source entity: the table that files of links hold (`dualmatch.methods.link_table`).
+
+        >>> from dualmatch import align
+        >>> graph = [("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")]
+        >>> align(graph, graph).to_polars().select("source", "target", "verdict").row(0)
+        ('Ada', 'Ada', 'linked')
+        """
+        return link_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same for pandas, which must be installed; runners-up are lists of dicts.
+
+        Raises
+        ------
+        MissingExtraError
+            Where there is no pandas.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("to_pandas needs pandas; install it, or use to_polars") from None
+        table = self.to_polars()
+        return pd.DataFrame({name: table[name].to_list() for name in table.columns}, columns=table.columns)
+
+    def relations_to_polars(self) -> pl.DataFrame:
+        """Which relations say the same: source, target, direction (same or inverse), score and support."""
+        return relation_table(self)
+
+    def _repr_html_(self) -> str:
+        return frame_html(repr(self), self.to_polars(), self.source.n_entities)
 
     def __repr__(self) -> str:
         found, without = len(self.pairs) - int(self.is_seed.sum()), int(self.unlinked.is_no_match.sum())

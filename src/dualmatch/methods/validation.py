@@ -14,28 +14,42 @@ from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import NO_PARTNER, Ints, Pairs
+from dualmatch.graph.frames import ArrowFrame, is_frame, pairs_of
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen
-from dualmatch.readers.read import Source, read_graph
+from dualmatch.readers.read import Reading, Source, literals_of, python_words, read
+from dualmatch.readers.read_options import Names, ReadOptions
+from dualmatch.readers.rejected_lines import Rejections
 
 logger = logging.getLogger(__name__)
 
-ForbiddenPairs = NDArray[np.integer] | Iterable[tuple[str, str | None]] | Iterable[tuple[int, int]]
-KnownPairs = NDArray[np.integer] | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
+ForbiddenPairs = NDArray[np.integer] | ArrowFrame | Iterable[tuple[str, str | None]] | Iterable[tuple[int, int]]
+KnownPairs = NDArray[np.integer] | ArrowFrame | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
 
 
-def as_graph(given: TemporalGraph | Source, side: Literal["source", "target"]) -> TemporalGraph:
-    """A graph as it is; a file, a data frame or tuples as `read_graph` reads them, called by their side in messages."""
+def as_reading(given: TemporalGraph | Source, side: Literal["source", "target"], names: Names) -> Reading:
+    """A graph as it is; a file, a data frame or tuples as `read` reads them, called by their side in messages.
+
+    Labels are kept as `names` has it; a graph that is given has none but its ids.
+    """
+    options = ReadOptions(names=names)
     if isinstance(given, TemporalGraph):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return read_graph(given)
+        return Reading(given, literals_of(given, (), options), Rejections(), ())
+    is_path = isinstance(given, str | os.PathLike)
     try:
-        return read_graph(given, name=side)
+        with python_words():
+            return read([given], options, None if is_path else side)
     except InputError as error:
-        raise InputError(str(error) if str(error).startswith(side) else f"{side}: {error}") from None
+        raise InputError(str(error) if is_path or str(error).startswith(side) else f"{side}: {error}") from None
+
+
+def labels_of(source: Reading, target: Reading) -> LiteralPair | None:
+    """The labels of both sides, where both have some."""
+    if source.literals is None or target.literals is None or not source.literals.labels or not target.literals.labels:
+        return None
+    return source.literals, target.literals
 
 
 def check_pairs(
@@ -49,8 +63,9 @@ def check_pairs(
 
     With `many_to_one` several sources may have one target. Messages call the pairs `what`.
     """
+    listed: Any = pairs_of(pairs, what) if is_frame(pairs) else pairs
     try:
-        given = np.asarray([] if pairs is None else pairs if isinstance(pairs, np.ndarray) else [*pairs])
+        given = np.asarray([] if listed is None else listed if isinstance(listed, np.ndarray) else [*listed])
     except (TypeError, ValueError):
         raise InputError(f"{what}: not all pairs have two parts; give a source and a target for each") from None
     if given.size == 0:
@@ -89,8 +104,9 @@ def check_forbidden(
     forbidden: ForbiddenPairs | None, source: TemporalGraph, target: TemporalGraph, seeds: Pairs
 ) -> Pairs:
     """Forbidden pairs as (n, 2) rows, a target of -1 for a source without partner; what seeds say is an error."""
+    listed: Any = pairs_of(forbidden, "forbidden pairs") if is_frame(forbidden) else forbidden
     try:
-        given = [] if forbidden is None else [(s, NO_PARTNER if t is None else t) for s, t in forbidden]
+        given = [] if listed is None else [(s, NO_PARTNER if t is None else t) for s, t in listed]
     except (TypeError, ValueError):
         raise InputError("forbidden pairs: give a source and a target for each, None where it has no partner") from None
     rows = np.array(

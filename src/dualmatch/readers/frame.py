@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol, TypeGuard
+from typing import Any, BinaryIO, Final
 
 import polars as pl
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, is_packed, shown
 from dualmatch.files.text_lines import LINE
+from dualmatch.graph.frames import ArrowFrame, frame_of
 from dualmatch.readers.columns import TableShape
 from dualmatch.readers.facts import Collector, Rows
 
 _TICKS_A_DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
-
-
-class ArrowFrame(Protocol):
-    """Anything that exports its rows through the Arrow C stream interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-
-def is_frame(given: object) -> TypeGuard[ArrowFrame]:
-    """Whether an object is a data frame this module reads."""
-    return hasattr(given, "__arrow_c_stream__") or isinstance(given, pl.LazyFrame)
 
 
 def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
@@ -49,10 +39,7 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
 
 def read_frame(frame: ArrowFrame, path: Path, collector: Collector) -> None:
     """Collect the rows of a data frame."""
-    try:
-        table = frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
-    except (*_BROKEN, TypeError) as error:
-        raise InputError(f"{path}: this data frame cannot be read ({_first_line(error)})") from None
+    table = frame_of(frame, path)
     _add(table, _shape(table.columns, path, collector), table.columns, path, collector)
 
 

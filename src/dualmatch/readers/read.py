@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -18,13 +19,14 @@ import polars as pl
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_name
 from dualmatch.files.text_lines import LINE, read_fields
+from dualmatch.graph.frames import ArrowFrame, is_frame
 from dualmatch.graph.literals import LABEL, NAMING, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
 from dualmatch.readers.columns import FACT, ColumnNames
 from dualmatch.readers.delimited import read_delimited
 from dualmatch.readers.entity_table import collect_entity_table
 from dualmatch.readers.facts import Collector, Rows
-from dualmatch.readers.frame import ArrowFrame, is_frame, read_frame, read_parquet
+from dualmatch.readers.frame import read_frame, read_parquet
 from dualmatch.readers.rdf import read_rdf
 from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError, Rejections
@@ -134,7 +136,18 @@ def read_graph(
         on_error=on_error,
         max_errors=max_errors,
     )
-    return read(sources, options, name).graph
+    with python_words():
+        return read(sources, options, name).graph
+
+
+@contextmanager
+def python_words() -> Iterator[None]:
+    """Errors about reading name parameters (``time_format``), where those of the command line name its options."""
+    try:
+        yield
+    except InputError as error:
+        words = re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda flag: flag[1].replace("-", "_"), str(error))
+        raise InputError(words) from None
 
 
 def read(sources: Sequence[Source], options: ReadOptions, name: str | None = None, files_before: int = 0) -> Reading:

@@ -76,6 +76,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise InputError(f"on_error {self.on_error!r}: write 'dates', 'stop' or 'skip'")
+        if self.labels is not None:
+            object.__setattr__(self, "labels", Path(self.labels))
         if self.names is not None and self.names not in get_args(Names):
             raise InputError(f"names {self.names!r}: write {', '.join(map(repr, get_args(Names)))}")
 

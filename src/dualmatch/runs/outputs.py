@@ -18,8 +18,9 @@ from dualmatch.files.atomic import STANDARD_OUTPUT, Transaction, check_outputs
 from dualmatch.files.fingerprint import Fingerprint
 from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.links.write import check_names, link_format, link_table, relation_table, write_links
+from dualmatch.links.write import check_names, link_format, write_links
 from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.link_table import link_table, relation_table
 from dualmatch.methods.update import LinkChange
 from dualmatch.runs.companion import companion_of, write_companion
 from dualmatch.runs.input_spec import InputSpec

@@ -25,9 +25,9 @@ from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import Fingerprint
 from dualmatch.files.plain_data import read_json
 from dualmatch.graph.profile import GraphProfile, profile_of
-from dualmatch.links.write import relation_table
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.state import Round
+from dualmatch.methods.link_table import relation_table
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import CallOptions, RunOptions, config_of, options_from, options_of, record_of
 from dualmatch.version import __version__

@@ -23,10 +23,10 @@ from dualmatch.files.fingerprint import sha256_of
 from dualmatch.graph.growth import Grown, grown
 from dualmatch.graph.literals import Literals
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.links.write import no_relations
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.link_table import no_relations
 from dualmatch.methods.update import LinkChange, changes_since, update
 from dualmatch.methods.validation import check_labels
 from dualmatch.progress import Progress

@@ -1,0 +1,40 @@
+"""Data frames of any library that exports Arrow: polars, pandas, pyarrow, duckdb."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol, TypeGuard
+
+import polars as pl
+
+from dualmatch.errors import InputError
+
+_BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, TypeError)
+
+
+class ArrowFrame(Protocol):
+    """Anything that exports its rows through the Arrow C stream interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+def is_frame(given: object) -> TypeGuard[ArrowFrame]:
+    """Whether an object is a data frame that `frame_of` reads."""
+    return hasattr(given, "__arrow_c_stream__") or isinstance(given, pl.LazyFrame)
+
+
+def frame_of(frame: ArrowFrame, name: object) -> pl.DataFrame:
+    """A data frame of any library as one of polars; an `InputError`, which calls it `name`, where that cannot be."""
+    try:
+        return frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
+    except _BROKEN as error:
+        problem = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{name}: this data frame cannot be read ({problem})") from None
+
+
+def pairs_of(frame: ArrowFrame, name: str) -> list[tuple[object, object]]:
+    """Pairs in a frame: its columns ``source`` and ``target``, or the only two; rows without a target are left out."""
+    table = frame_of(frame, name)
+    columns = ["source", "target"] if {"source", "target"} <= {*table.columns} else table.columns
+    if len(columns) != 2:
+        raise InputError(f"{name}: columns {', '.join(table.columns)}; name two of them source and target")
+    return list(table.select(columns).drop_nulls(columns[1]).iter_rows())
