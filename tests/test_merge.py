@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import refused
@@ -137,3 +139,80 @@ def test_a_name_that_tears_the_table_of_entities_leaves_nothing(
     call = ["merge", *[str(tmp_path / "a.csv")] * 2, "--links", str(tmp_path / "links.csv")]
     call += ["-o", str(tmp_path / "merged.csv"), "--entities", str(tmp_path / "ids.tsv")]
     assert "ids.tsv: 'a\\tz' holds a tab or line break" in refused(call, capsys, tmp_path)
+
+
+def relations(*rows: tuple[str, str, str, float]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=("source", "target", "direction", "score"), orient="row")
+
+
+def test_relations_that_say_the_same_share_a_name_and_their_facts_are_one() -> None:
+    source = TemporalGraph.from_facts(
+        [("Ada", "met", "Charles", "1833"), ("Ada", "taught", "Mary", "1840"), ("Ada", "knew", "Mary")]
+    )
+    target = TemporalGraph.from_facts(
+        [
+            ("Q7", "P1", "Q46", "1833"),
+            ("Q5", "P2", "Q7", "1840"),
+            ("Q7", "P2", "Q5", "1841"),
+            ("Q7", "P9", None, "1815"),
+        ]
+    )
+    links = [("Ada", "Q7"), ("Charles", "Q46"), ("Mary", "Q5")]
+    same = relations(("met", "P1", "same", 0.9), ("taught", "P2", "inverse", 0.8))
+    assert merge(source, target, links, relations=same).facts.rows() == [
+        ("Ada", "P9", None, "1815", "1815", "target"),
+        ("Ada", "knew", "Mary", None, None, "source"),
+        ("Ada", "met", "Charles", "1833", "1833", "both"),
+        ("Ada", "taught", "Mary", "1840", "1840", "both"),
+        ("Mary", "taught", "Ada", "1841", "1841", "target"),
+    ]
+    kept = merge(source, target, links, "target", same).facts.rows()
+    assert ("Q5", "P2", "Q7", "1840", "1840", "both") in kept
+    assert len(merge(source, target, links).facts) == 7
+
+
+def test_a_relation_with_several_partners_takes_the_one_that_fits_the_fact() -> None:
+    """The target has one relation for what the source calls met and saw; a fact of its own keeps its name."""
+    source = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "saw", "Charles", "1840")])
+    target = TemporalGraph.from_facts(
+        [("Q7", "P1", "Q46", "1833"), ("Q7", "P1", "Q46", "1840"), ("Q7", "P1", "Q46", "1850")]
+    )
+    same = relations(("met", "P1", "same", 0.9), ("saw", "P1", "same", 0.8))
+    assert merge(source, target, [("Ada", "Q7"), ("Charles", "Q46")], relations=same).facts.rows() == [
+        ("Ada", "P1", "Charles", "1850", "1850", "target"),
+        ("Ada", "met", "Charles", "1833", "1833", "both"),
+        ("Ada", "saw", "Charles", "1840", "1840", "both"),
+    ]
+
+
+def test_links_come_in_any_form() -> None:
+    expected = merge(SOURCE, TARGET, LINKS).facts.rows()
+    frame = pl.DataFrame([*LINKS, ("London", None)], schema=("source", "target"), orient="row")
+    assert merge(SOURCE, TARGET, frame).facts.rows() == expected
+    assert merge(SOURCE, TARGET, [(*link, 0.9) for link in LINKS]).facts.rows() == expected
+    for wrong in (5, [("Ada",)], [7]):
+        with pytest.raises(InputError, match=r"links: give \(source name, target name\) for each"):
+            merge(SOURCE, TARGET, wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"relations: no column direction; give Alignment\.relations_to_polars"):
+        merge(SOURCE, TARGET, LINKS, relations=pl.DataFrame({"source": ["a"], "target": ["b"]}))
+
+
+def test_the_command_knows_the_relations_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample, columns = (
+        Path(__file__).parents[1] / "docs" / "sample",
+        "head=who,relation=did,tail=whom,begin=first_day,end=last_day",
+    )
+    files = [str(sample / "club.csv"), str(sample / "town.json.gz"), "--columns", columns]
+    main(["align", *files, "-q", "-o", str(tmp_path / "links.tsv")])
+    call = ["merge", *files, "--links", str(tmp_path / "links.tsv"), "--json", "-"]
+    reports = []
+    for more in ([], ["--keep", "target"], ["--keep-relations"]):
+        main([*call, "-o", str(tmp_path / f"merged{len(reports)}.csv"), *more])
+        reports.append(json.loads(capsys.readouterr().out))
+    one, other, both = reports
+    assert one["shared_facts"] > 150
+    assert other["shared_facts"] > 150
+    assert both["shared_facts"] == 0
+    assert one["facts"] + one["shared_facts"] == both["facts"]
+    merged = pl.read_csv(tmp_path / "merged0.csv")
+    assert merged.filter(pl.col("said_by") == "both")["relation"].str.starts_with("P").sum() == 0

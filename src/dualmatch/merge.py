@@ -71,19 +71,20 @@ def merge(
     >>> merge(yago, wiki, [("Ada", "Q7259")]).facts["head"].to_list()
     ['Ada', 'Ada']
     """
-    _check(source, target, links)
+    pairs = _pairs(links)
+    _check(source, target, pairs)
     if keep not in get_args(Keep):
         raise InputError(f"keep: {keep!r} is not a side; write source or target")
     if keep == "source":
-        first = {b: a for a, b in sorted(links, reverse=True)}
-        shared = {a: first[b] for a, b in links}
+        first = {b: a for a, b in sorted(pairs, reverse=True)}
+        shared = {a: first[b] for a, b in pairs}
         ids = {
             "source": {name: shared.get(name, name) for name in source.entities},
             "target": _ids_of(target, first, set(source.entities), "target"),
         }
     else:
         ids = {
-            "source": _ids_of(source, dict(links), set(target.entities), "source"),
+            "source": _ids_of(source, dict(pairs), set(target.entities), "source"),
             "target": {name: name for name in target.entities},
         }
     tables = {side: _facts(graph, ids[side], side) for side, graph in (("source", source), ("target", target))}
@@ -119,9 +120,9 @@ def _facts(graph: TemporalGraph, ids: Mapping[str, str], side: str) -> pl.DataFr
 def _in_words_of(kept: pl.DataFrame, other: pl.DataFrame, same: pl.DataFrame) -> pl.DataFrame:
     """The other side's facts under the kept side's names of relations.
 
-    `same` has ``relation`` (of the other side), ``partner`` and ``inverse``. A relation with one partner takes its name.
-    Where it has several, each fact takes that of the partner under which the kept side says the same, and keeps its own
-    where there is none: which is meant is not known.
+    `same` has ``relation`` (of the other side), ``partner``, ``inverse`` and how many ``partners`` it has. A relation
+    with one takes its name. Where it has several, each fact takes that of the partner under which the kept side says
+    the same, and keeps its own where there is none: which is meant is not known.
     """
     facts = other.with_row_index("fact").join(same, on="relation", maintain_order="left")
     swapped = pl.col("inverse") & pl.col("tail").is_not_null()

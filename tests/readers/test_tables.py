@@ -202,7 +202,7 @@ def test_times_in_the_users_own_form(tmp_path: Path, time_format: str | None, te
 
 @pytest.mark.parametrize("time_format", ["%d.%m", "%Q %Y", "%Y %Y", "year"])
 def test_a_time_format_that_cannot_be_is_refused(time_format: str) -> None:
-    with pytest.raises(InputError, match="--time-format"):
+    with pytest.raises(InputError, match="time_format"):
         read_graph([("a", "r", "b", "1")], time_format=time_format)
 
 

@@ -30,7 +30,12 @@ from dualmatch.files.compressed import check_there
     type=click.Choice(["source", "target"]),
     default="source",
     show_default=True,
-    help="Whose names linked entities take.",
+    help="Whose names linked entities take, and relations that say the same.",
+)
+@click.option(
+    "--keep-relations",
+    is_flag=True,
+    help="Let relations keep their names on both sides, also where the run found that they say the same.",
 )
 @click.option(
     "--min-confidence",
@@ -51,6 +56,7 @@ def merge_command(
     output: Path,
     links_path: Path,
     keep: Any,
+    keep_relations: bool,
     min_confidence: float,
     entities: Path | None,
     source: tuple[Path, ...],
@@ -63,7 +69,8 @@ def merge_command(
 ) -> None:
     """Write both graphs as one: linked entities share an id.
 
-    Every fact says which side it comes from.
+    Relations that the run found to say the same (OUTPUT.run.json beside the links) share a name. A fact that both sides
+    say is written once; every fact says which side it comes from.
 
     \b
     Examples:
@@ -74,6 +81,7 @@ def merge_command(
     from dualmatch.links.read import read_links
     from dualmatch.merge import merge
     from dualmatch.runs.options_file import call_options_of
+    from dualmatch.runs.record import relations_beside
 
     for path in (output, entities):
         if path is not None:
@@ -88,7 +96,8 @@ def merge_command(
     call = call_options_of(links_path).over(naming)
     pairs, confidence = read_links(links_path, call.naming, call.output_format)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
-    merged = merge(graphs.source, graphs.target, sure, keep)
+    known = None if keep_relations else relations_beside(links_path)
+    merged = merge(graphs.source, graphs.target, sure, keep, known)
     tables = [(merged.facts, output), *([] if entities is None else [(merged.entities, entities)])]
     for table, path in tables:
         check_table(table, path)

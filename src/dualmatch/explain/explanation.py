@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from dualmatch.charts.markup import el, visible
 from dualmatch.methods.evidence.pair_evidence import Balance
 
 Aspect = Literal["relation", "entity"]
@@ -125,6 +126,9 @@ class Explanation:
             if other.lacks:
                 lines += ["  lacks:", *_lack_lines(other.lacks, top)]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return str(el("pre", "\n".join(visible(line, 400) for line in self.in_words().split("\n"))))
 
     def _headline(self) -> str:
         if self.match is None:

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from dualmatch.methods.alignment import Alignment
 
 _RUNNERS_UP: Final = pl.List(pl.Struct({"target": pl.String, "probability": pl.Float64}))
-_RELATION_COLUMNS: Final = dict.fromkeys(("source", "target", "direction"), pl.String) | {
+RELATION_COLUMNS: Final = dict.fromkeys(("source", "target", "direction"), pl.String) | {
     "score": pl.Float64,
     "support": pl.Int64,
 }
+"""Columns of the table of relations."""
 
 
 def link_table(alignment: Alignment, reasons: Sequence[str] | None = None) -> pl.DataFrame:
@@ -83,7 +84,7 @@ def relation_table(alignment: Alignment) -> pl.DataFrame:
         for s, t, score, support in links
     ]
     rows.sort(key=lambda row: (row[0], -round(row[3], 6), row[1], row[2]))
-    return pl.DataFrame(rows, schema=_RELATION_COLUMNS, orient="row")
+    return pl.DataFrame(rows, schema=RELATION_COLUMNS, orient="row")
 
 
 def no_relations(method: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
@@ -39,7 +40,7 @@ def as_reading(given: TemporalGraph | Source, side: Literal["source", "target"],
         return Reading(given, literals_of(given, (), options), Rejections(), ())
     is_path = isinstance(given, str | os.PathLike)
     try:
-        with python_words():
+        with nullcontext() if is_path else python_words():
             return read([given], options, None if is_path else side)
     except InputError as error:
         raise InputError(str(error) if is_path or str(error).startswith(side) else f"{side}: {error}") from None

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -136,13 +136,14 @@ def read_graph(
         on_error=on_error,
         max_errors=max_errors,
     )
-    with python_words():
+    in_memory = not any(isinstance(source, str | os.PathLike) for source in sources)
+    with python_words() if in_memory else nullcontext():
         return read(sources, options, name).graph
 
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """Errors about reading name parameters (``time_format``), where those of the command line name its options."""
+    """Errors about frames and tuples name parameters (``time_format``), where those about files name options."""
     try:
         yield
     except InputError as error:

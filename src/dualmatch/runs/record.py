@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
+import polars as pl
 from pydantic import TypeAdapter
 
 from dualmatch.config import Config
@@ -27,7 +28,7 @@ from dualmatch.files.plain_data import read_json
 from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.state import Round
-from dualmatch.methods.link_table import relation_table
+from dualmatch.methods.link_table import RELATION_COLUMNS, relation_table
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import CallOptions, RunOptions, config_of, options_from, options_of, record_of
 from dualmatch.version import __version__
@@ -204,6 +205,13 @@ def write_record(record: RunRecord, path: Path, together: Transaction | None = N
     """Replace a record."""
     text = json.dumps(asdict(record), ensure_ascii=False, allow_nan=False, indent=1)
     write_text(path, text.encode("utf-8", "backslashreplace").decode() + "\n", together)
+
+
+def relations_beside(links: Path) -> pl.DataFrame | None:
+    """Which relations say the same, by the record beside an alignment file; None where it does not say."""
+    record = read_record(links)
+    known = None if record is None or record.outcome is None else record.outcome.relations
+    return None if known is None else pl.DataFrame([dict(row) for row in known], schema=RELATION_COLUMNS)
 
 
 def read_record(links: Path) -> RunRecord | None:
