@@ -11,6 +11,9 @@ from typing import Any, Final
 PAPER_ALPHAS: Final = tuple(k / 4 for k in range(9))
 """R_α of the paper: 0, 0.25, … 2."""
 
+MOST_THREADS: Final = 1024
+"""Of an engine. Native libraries take any number, and crash on one that the machine cannot start."""
+
 METHOD_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
     "min_confidence": (
         None,

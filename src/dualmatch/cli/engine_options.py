@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import rich_click as click
 
 from dualmatch.cli.shared_options import gathered, path_option
-from dualmatch.engine import MOST_THREADS
 from dualmatch.errors import InputError
+from dualmatch.option_texts import MOST_THREADS
 
 if TYPE_CHECKING:
     from dualmatch.engine import Engine

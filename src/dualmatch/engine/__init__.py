@@ -25,14 +25,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from dualmatch.errors import ConfigError
+from dualmatch.option_texts import MOST_THREADS
 
 T = TypeVar("T")
 Spans = list[tuple[int, int]]
-MOST_THREADS: Final = 1024
-"""Native libraries take any number, and crash on one that the machine cannot start."""
 
 
 class Engine(Protocol):
