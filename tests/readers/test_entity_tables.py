@@ -173,6 +173,13 @@ def test_dates_in_another_form_are_refused_with_the_format() -> None:
     assert len(reading("id,born,x\na,13/02/1815,u\nb,14/02/1815,u\n", time_format="%d/%m/%Y").graph.dates) == 2
 
 
+def test_a_table_that_arrives_later_is_read_as_the_first_was() -> None:
+    first = reading("id,born,place\na,1815,Rome\nb,1816,Rome\n").graph
+    later = pl.DataFrame({"id": ["c"], "born": ["1817"], "place": ["Bonn"]})
+    assert facts(read([later], ReadOptions())) == set()
+    assert facts(read([later], ReadOptions(), known=first)) == {("c", "place", "Bonn")}
+
+
 def test_a_few_wrong_dates_are_unknown() -> None:
     rows = "".join(f"i{row},18{row:02d}\n" for row in range(20))
     found = reading(f"id,born\n{rows}j,1815-02-30\n")

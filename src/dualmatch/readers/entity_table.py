@@ -25,7 +25,9 @@ from dualmatch.readers.usual_names import listed, names_a_date
 _NUMBER: Final = r"^[+-]?[0-9]+([.,][0-9]+)?$"
 _PLAUSIBLE: Final = encode_date(1000), encode_date(2101)
 """Bare numbers are taken for years or days in this span, unless the column's name says more."""
-_SAMPLE: Final = 20
+_SAMPLE: Final = 10_000
+"""Whether values are dates is seen from so many."""
+_FEW: Final = 20
 
 
 def collect_entity_table(collector: Collector) -> None:
@@ -39,10 +41,11 @@ def collect_entity_table(collector: Collector) -> None:
     collector.reject(rows, ~is_filled(rows.table["head"]), rejected, lambda _: "no id; every row needs one")
     rows = rows.part(~rejected, pl.exclude(LINE).str.strip_chars())
     ids = rows.table["head"].unique()
-    kinds = {
-        column: kind or _kind_of(rows.table[column], shape.relations[column], ids, collector.times)
-        for column, kind in (shape.kinds or {}).items()
-    }
+    kinds = {}
+    for column, asked in (shape.kinds or {}).items():
+        name = shape.relations[column]
+        known = asked or collector.known_kinds.get(name)
+        kinds[column] = known or _kind_of(rows.table[column], name, ids, collector.times)
     collector.note(_note(rows, shape, kinds))
     collector.add_entities(ids)
     if LABEL in rows.table.columns:
@@ -70,15 +73,16 @@ def _kind_of(column: pl.Series, name: str, ids: pl.Series, times: TimeParser) ->
     values = column.filter(is_filled(column))
     if values.is_empty():
         return "text"
-    codes = times.codes(values)
+    every = -(-len(values) // _SAMPLE)
+    codes = times.codes(values.gather_every(every))
     wrong = codes == WRONG
     known = (codes != UNKNOWN) & ~wrong
     are_numbers = float(values.str.contains(_NUMBER).mean() or 0) > 0.5  # type: ignore[arg-type]
     if known.any() and wrong.sum() * FEWEST <= wrong.sum() + known.sum():
         plausible = (codes >= _PLAUSIBLE[0]) & (codes < _PLAUSIBLE[1])
-        if names_a_date(name) or (2 * (plausible if are_numbers else known).sum() > len(values)):
+        if names_a_date(name) or (2 * (plausible if are_numbers else known).sum() > len(codes)):
             return "date"
-    if names_a_date(name) and times.formats_of(values.filter(wrong).head(_SAMPLE).to_list()):
+    if names_a_date(name) and times.formats_of(values.gather_every(every).filter(wrong).head(_FEW).to_list()):
         return "date"  # in a form that will be refused, with the format that reads it
     if are_numbers:
         return "text"

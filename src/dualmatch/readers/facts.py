@@ -60,7 +60,8 @@ class Rows:
 class Collector:
     """Collect what the files of one side hold: facts, entity dates, literals, rejected lines, and notes for the user.
 
-    Blank nodes are named by the number of their file; `files_before` of the side were read at another time.
+    Blank nodes are named by the number of their file; `files_before` of the side were read at another time. What
+    columns of tables of entities hold is decided as it was for the graph `known` by then.
 
     >>> collector = Collector(ReadOptions())
     >>> table = pl.DataFrame({"line": [1], "head": ["Ada"], "relation": ["met"], "tail": ["Charles"], "time": ["1833"]})
@@ -69,7 +70,7 @@ class Collector:
     1
     """
 
-    def __init__(self, options: ReadOptions, files_before: int = 0) -> None:
+    def __init__(self, options: ReadOptions, files_before: int = 0, known: TemporalGraph | None = None) -> None:
         self.options, self.files_before = options, files_before
         self.rejections = Rejections(options.on_error, options.max_errors)
         self.times = TimeParser(options.time_format)
@@ -78,6 +79,11 @@ class Collector:
         """For each file, whether repeating a fact adds nothing, as in RDF; in a table each row counts."""
         self.notes: list[str] = []
         self.literal_tables: list[pl.DataFrame] = []
+        self.known_kinds: dict[str, str] = {}
+        """What a column of a table of entities holds, by its name, where that is known already."""
+        if known is not None:
+            for kind, relations in (("date", known.dates.relation), ("tail", known.relation)):
+                self.known_kinds |= {known.relations[row]: kind for row in np.unique(relations).tolist()}
         self.entity_rows: list[tuple[Rows, TableShape]] = []
         """Rows of the table of entities that is being read."""
         self._facts: list[pl.DataFrame] = []

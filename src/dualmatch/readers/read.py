@@ -151,12 +151,18 @@ def python_words() -> Iterator[None]:
         raise InputError(words) from None
 
 
-def read(sources: Sequence[Source], options: ReadOptions, name: str | None = None, files_before: int = 0) -> Reading:
-    """Read one side: its graph, its literals, and what there is to report; `files_before` as in `Collector`."""
+def read(
+    sources: Sequence[Source],
+    options: ReadOptions,
+    name: str | None = None,
+    files_before: int = 0,
+    known: TemporalGraph | None = None,
+) -> Reading:
+    """Read one side: its graph, its literals, and what there is to report; the last two as in `Collector`."""
     if not sources:
         raise InputError("no file given; a graph needs at least one")
     with_labels = replace(options, literals=options.literals or options.names == "auto")
-    collector = Collector(with_labels, files_before)
+    collector = Collector(with_labels, files_before, known)
     names = [_collect(source, collector) for source in sources]
     graph = collector.graph(name or names[0])
     logger.info("read %r", graph)

@@ -248,7 +248,7 @@ class UpdateRun:
         nothing = Reading(TemporalGraph.from_facts([]), None, Rejections(), ())
         graphs = self.before.graphs.source, self.before.graphs.target
         first, second = (
-            read(files, options, files_before=files_named_in(graph.entities)) if files else nothing
+            read(files, options, files_before=files_named_in(graph.entities), known=graph) if files else nothing
             for files, options, graph in zip(self.facts, self.options, graphs, strict=True)
         )
         return GraphPair((first, second))
