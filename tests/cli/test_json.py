@@ -37,6 +37,10 @@ KEYS = {
         "others",
         "balance",
         "more_shared",
+        "label",
+        "match_label",
+        "texts",
+        "needed",
     },
 }
 

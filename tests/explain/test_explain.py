@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -312,3 +313,33 @@ def test_no_rival_is_told_that_could_not_be(mixed: Alignment) -> None:
     assert (basis.candidates.data < 0.0005).any()
     for name in mixed.source.entities:
         assert all(each.probability >= 0.0005 for each in explain(basis, name).others)
+
+
+def test_what_a_withheld_pair_would_need() -> None:
+    """The numbers are those of the candidate: what is short of even odds, and what its weightiest fact adds."""
+    alignment = align(*lives(), method="evidence")
+    twin = explain(alignment, "Twin")
+    best = twin.others[0]
+    assert twin.category == "tied"
+    assert (
+        twin.needed[0] == f"a fact that {best.name} shares and {twin.others[1].name} does not, or the other way round"
+    )
+    n = math.ceil(-best.log_odds / best.shared[0].weight)
+    assert twin.needed[1] == (
+        f"log-odds {-best.log_odds:.2f} higher, for an even chance: about {n} more shared fact like "
+        f"{best.shared[0]} ({best.shared[0].weight:+.2f})"
+    )
+    without = best.log_odds - best.balance.rivals
+    assert twin.needed[2] == f"or no other partners: without them log-odds would be {without:+.2f}"
+    assert f"  needed: {twin.needed[0]}\n" in str(twin)
+    assert twin.as_dict()["needed"] == twin.needed
+    echo = explain(alignment, "Echo")
+    assert echo.category == "taken"
+    sure = explain(alignment, "Ada").confidence
+    assert echo.needed[0] == f"more evidence for Q1 than Ada (confidence {sure:.3f}) has, which is linked with it"
+    for linked_or_empty in ("Ada", "Nobody", "Loner"):
+        assert explain(alignment, linked_or_empty).needed == ()
+    asked = align(*lives(), method="evidence", min_confidence=0.9999999)
+    withheld = [why for why in (explain(asked, name) for name in lives()[0].entities) if why.category == "below_asked"]
+    assert withheld
+    assert {why.needed for why in withheld} == {("a lower threshold: it is likelier than not, and more was asked for",)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from conftest import lives, refused
@@ -40,6 +41,27 @@ def test_labels_align_what_facts_do_not(graphs: tuple[TemporalGraph, TemporalGra
         align(*graphs, method="evidence")
     found = align(*graphs, method="evidence", literals=labels).links()
     assert {source: target for source, target, _ in found} == PARTNERS
+
+
+def test_an_explanation_shows_the_labels_that_agree_as_they_are_written() -> None:
+    source, target = lives()
+    said = [("Countess of Lovelace", "ADA  Byron"), ("Ada Byron", "Q. Lady")]
+    literals = [
+        Literals.of(
+            pl.DataFrame(
+                [(name, "label", text) for text in texts], schema=["entity", "attribute", "value"], orient="row"
+            ),
+            graph,
+        )
+        for name, texts, graph in (("Ada", said[0], source), ("Q1", said[1], target))
+    ]
+    alignment = align(source, target, literals=(literals[0], literals[1]))
+    why, back = explain(alignment, "Ada"), explain(alignment, "Q1", target=True)
+    assert why.texts == ("ADA  Byron", "Ada Byron")
+    assert back.texts == ("Ada Byron", "ADA  Byron")
+    assert why.as_dict()["texts"] == ("ADA  Byron", "Ada Byron")
+    assert explain(alignment, "Charles").texts is None
+    assert "labels compared: “ADA  Byron” and “Ada Byron”" in str(why)
 
 
 def test_labels_that_share_nothing_find_nothing(graphs: tuple[TemporalGraph, TemporalGraph]) -> None:
@@ -79,7 +101,10 @@ def test_an_explanation_tells_what_labels_add() -> None:
     assert why.match == "Q1"
     assert why.balance.names > 0.1
     assert why.log_odds == pytest.approx(sum(fact.weight for fact in why.shared) + why.balance.total)
-    assert f"  labels compared (+{why.balance.names:.2f})\n" in str(why)
+    assert f"  labels compared: both “Ada of Ada” (+{why.balance.names:.2f})\n" in str(why)
+    assert str(why).startswith("Ada “Ada of Ada” = Q1 “Ada of Ada” (confidence ")
+    assert "→ Charles “Charles of Charles” (= Q2 “Charles of Charles”), in 1833" in str(why)
+    assert (why.texts, why.label, why.match_label) == (("Ada of Ada",) * 2, "Ada of Ada", "Ada of Ada")
     assert explain(alignment, "Q1", target=True).balance.names == pytest.approx(why.balance.names)
     assert explain(alignment, "Comet").balance.names == 0
     assert f"; labels alike (+{why.balance.names:.2f})" in reasons(alignment)[source.entity_rows["Ada"]]
@@ -104,7 +129,7 @@ def test_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -
     main([*call, "-o", "links.tsv", "--labels", "left.tsv", "--use-labels"])
     assert dict(read_links(here / "links.tsv")[0]) == PARTNERS
     main(["explain", "links.tsv", "a"])
-    assert "  labels compared (+" in capsys.readouterr().out
+    assert "  labels compared: “Ada Lovelace” and “ada  LOVELACE” (+" in capsys.readouterr().out
     main(["align", "left.csv", "right.nt", "-o", "again.tsv", "-q", "--config", "links.tsv.run.json"])
     assert (here / "again.tsv").read_bytes() == (here / "links.tsv").read_bytes()
     (here / "left.tsv").write_text("a\tsomebody else\n")

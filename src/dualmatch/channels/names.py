@@ -86,6 +86,7 @@ class Comparison:
     scripts: Ids  # (n,): number of the pair of scripts; `NOT_COMPARED` where one of the two has no label
     degree: Ids  # (n,)
     chance: Floats  # (n,): of equal labels: how often a pair drawn at random has just this label in common
+    label: tuple[Ids, Ids]  # (n,) each: which label of the source, and of the target; meaningless where not compared
 
 
 class Names:
@@ -138,13 +139,25 @@ class Names:
         pair, left = which[at], left[at]
         scripts, degree, chance = self._compared(left, right)
         n = len(candidates)
-        result = Comparison(np.full(n, NOT_COMPARED, dtype=np.int64), np.zeros(n, dtype=np.int64), np.ones(n))
+        nothing = [np.zeros(n, dtype=np.int64) for _ in range(3)]
+        result = Comparison(
+            np.full(n, NOT_COMPARED, dtype=np.int64), nothing[0], np.ones(n), label=(nothing[1], nothing[2])
+        )
         # the best of a pair's labels: the highest degree, then the rarest, then the first pair of scripts
         order = np.lexsort((-scripts, -chance, degree, pair))
         last = order[np.flatnonzero(np.diff(pair[order], append=-1) != 0)]
         result.scripts[pair[last]], result.degree[pair[last]] = scripts[last], degree[last]
         result.chance[pair[last]] = chance[last]
+        result.label[0][pair[last]], result.label[1][pair[last]] = left[last], right[last]
         return result
+
+    def texts(self, comparison: Comparison) -> list[tuple[str, str] | None]:
+        """The two labels of each pair that agree best, normalised; None where one of the two has no label."""
+        columns = comparison.scripts.tolist(), comparison.label[0].tolist(), comparison.label[1].tolist()
+        source, target = (side.text for side in self.sides)
+        return [
+            None if scripts == NOT_COMPARED else (source[a], target[b]) for scripts, a, b in zip(*columns, strict=True)
+        ]
 
     def _compared(self, left: Ids, right: Ids) -> tuple[Ids, Ids, Floats]:
         source, target = self.sides

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.channels.names import normalised
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.shortlist import best_candidates
 from dualmatch.decode.verdicts import Unlinked, unlinked
@@ -65,7 +67,30 @@ class ExplanationBasis:
         found = pair_evidence(self.problem, self.judged_by, self.trial, pairs[:, ::-1] if self.is_flipped else pairs)
         if not self.is_flipped:
             return found
-        return [replace(each, source_side=each.target_side, target_side=each.source_side) for each in found]
+        return [
+            replace(
+                each,
+                source_side=each.target_side,
+                target_side=each.source_side,
+                texts=None if each.texts is None else each.texts[::-1],
+            )
+            for each in found
+        ]
+
+    @property
+    def labels(self) -> tuple[Mapping[int, str], Mapping[int, str]]:
+        """The first label of each source and of each target row; none where the run compared none."""
+        return ({}, {}) if self.literals is None else (self.literals[0].labels, self.literals[1].labels)
+
+    def as_written(self, row: int, other: int, texts: tuple[str, str] | None) -> tuple[str, str] | None:
+        """Two normalised labels of a source and a target row, as their files have them."""
+        if texts is None or self.literals is None:
+            return None
+        source, target = (
+            next((value for value in said.values_of(each) if normalised(value) == text), text)
+            for said, each, text in zip(self.literals, (row, other), texts, strict=True)
+        )
+        return source, target
 
     @cached_property
     def believed(self) -> frozenset[tuple[int, int]]:

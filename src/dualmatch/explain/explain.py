@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -97,7 +97,20 @@ class _Explainer:
             words, category = none.in_words(at, basis.target.entities), Reason(none.reason[at]).name.lower()
             verdict = none.verdict(at)
             confidence = float(none.confidence[at]) if verdict is Verdict.NO_MATCH else None
-            return Explanation(name, verdict, None, confidence, False, 0.0, (), words, category, others)
+            return Explanation(
+                name,
+                verdict,
+                None,
+                confidence,
+                False,
+                0.0,
+                (),
+                words,
+                category,
+                others,
+                label=basis.labels[0].get(self.row),
+                needed=self._needed(Reason(none.reason[at])),
+            )
         evidence = self.evidence[self.match]
         return Explanation(
             name,
@@ -111,7 +124,34 @@ class _Explainer:
             category=None,
             others=others,
             balance=evidence.balance,
+            label=basis.labels[0].get(self.row),
+            match_label=basis.labels[1].get(self.match),
+            texts=basis.as_written(self.row, self.match, evidence.texts),
         )
+
+    def _needed(self, reason: Reason) -> tuple[str, ...]:
+        """What the first candidate lacks to be a link, by the numbers of the run."""
+        if not self.others or reason in (Reason.TOLD, Reason.NO_FACTS):
+            return ()
+        basis, other = self.basis, self.others[0]
+        evidence, name = self.evidence[other], basis.target.entities[other]
+        short, rivals = -evidence.log_odds, evidence.balance.rivals
+        holder = np.flatnonzero(basis.pairs[:, 1] == other)
+        found = []
+        if reason is Reason.TIED and len(self.others) > 1:
+            rival = basis.target.entities[self.others[1]]
+            found.append(f"a fact that {name} shares and {rival} does not, or the other way round")
+        if len(holder) and not basis.many_to_one:
+            at = int(holder[0])
+            holds = f"{basis.source.entities[int(basis.pairs[at, 0])]} (confidence {basis.confidence[at]:.3f})"
+            found.append(f"more evidence for {name} than {holds} has, which is linked with it")
+        if short > 0.0:
+            found.append(_more_facts(short, shared_in_words(basis, evidence.first(1))))
+            if short + rivals < 0.0:
+                found.append(f"or no other partners: without them log-odds would be {-(short + rivals):+.2f}")
+        elif reason is Reason.BELOW_ASKED:
+            found.append("a lower threshold: it is likelier than not, and more was asked for")
+        return tuple(found)
 
     def _probabilities(self) -> dict[int, float]:
         """Candidates by probability, the best first."""
@@ -134,24 +174,35 @@ class _Explainer:
             shared_in_words(self.basis, evidence),
             self._lacks(evidence),
             evidence.balance,
+            self.basis.labels[1].get(other),
+            self.basis.as_written(self.row, other, evidence.texts),
         )
 
     def _lacks(self, evidence: PairEvidence) -> tuple[Lack, ...]:
         """Against the match: facts that weigh less with this candidate. Without one: facts it does not share."""
-        source = self.basis.source
+        source, labels = self.basis.source, self.basis.labels[0]
         here = _by_side(evidence)
         if self.match is None:
             missing = (side for side in sides_of_entity(source, self.row).tolist() if side not in here)
             return tuple(
-                sorted((Lack(fact_of(source, side), None) for side in missing), key=lambda lack: str(lack.fact))
+                sorted((Lack(fact_of(source, side, labels), None) for side in missing), key=lambda lack: str(lack.fact))
             )
         with_match = _by_side(self.evidence[self.match])
         short = {side: weight - here.get(side, 0.0) for side, weight in with_match.items()}
         return tuple(
-            Lack(fact_of(source, side), less)
+            Lack(fact_of(source, side, labels), less)
             for side, less in sorted(short.items(), key=lambda item: -round(item[1], 9))
             if less > _VISIBLE_WEIGHT
         )
+
+
+def _more_facts(short: float, best: tuple[SharedFact, ...]) -> str:
+    """How many facts like the weightiest that is shared would make up what is short of an even chance."""
+    if not best or best[0].weight < _VISIBLE_WEIGHT:
+        return f"log-odds {short:.2f} higher, for an even chance"
+    like = f"like {best[0]} ({best[0].weight:+.2f})"
+    n = int(np.ceil(short / best[0].weight))
+    return f"log-odds {short:.2f} higher, for an even chance: about {n:,} more shared fact{'s' * (n > 1)} {like}"
 
 
 def _by_side(evidence: PairEvidence) -> dict[int, float]:
@@ -183,8 +234,8 @@ def _hint(entity: str, names: Sequence[str]) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else "give a name or id that its files hold"
 
 
-def fact_of(graph: TemporalGraph, side: int) -> Fact:
-    """A fact side in words."""
+def fact_of(graph: TemporalGraph, side: int, labels: Mapping[int, str] | None = None) -> Fact:
+    """A fact side in words; `labels` of entity rows stand beside their names."""
     if side >= 2 * graph.n_facts:
         dates, row = graph.dates, side - 2 * graph.n_facts
         time = time_in_words(int(dates.begin[row]), int(dates.end[row]), graph.opaque_times)
@@ -193,7 +244,8 @@ def fact_of(graph: TemporalGraph, side: int) -> Fact:
     is_subject = side < graph.n_facts
     other = graph.tail[fact] if is_subject else graph.head[fact]
     time = time_in_words(int(graph.begin[fact]), int(graph.end[fact]), graph.opaque_times)
-    return Fact(graph.relations[graph.relation[fact]], graph.entities[other], is_subject, time)
+    label = None if labels is None else labels.get(int(other))
+    return Fact(graph.relations[graph.relation[fact]], graph.entities[other], is_subject, time, label)
 
 
 def time_rows(graph: TemporalGraph, sides: Ids) -> Ids:
@@ -236,7 +288,7 @@ def sides_of_entity(graph: TemporalGraph, entity: int) -> Ids:
 
 def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[SharedFact, ...]:
     """Pairs of fact sides by name, each with what the two facts have in common."""
-    source, target = basis.source, basis.target
+    source, target, labels = basis.source, basis.target, basis.labels
     here, there = evidence.source_side, evidence.target_side
     (relation, entity), (other_relation, other_entity) = _ends(source, here), _ends(target, there)
     same_relation = (basis.same_relation(relation, other_relation) | (entity < 0)).tolist()
@@ -246,8 +298,8 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
     columns = here.tolist(), there.tolist(), *rows, same_relation, same_entity, evidence.weight.tolist()
     return tuple(
         SharedFact(
-            fact_of(source, left),
-            fact_of(target, right),
+            fact_of(source, left, labels[0]),
+            fact_of(target, right, labels[1]),
             _same(by_relation, by_entity),
             _same_dates(basis, row, other_row),
             weight,

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from dualmatch.charts.markup import el, visible
-from dualmatch.methods.evidence.pair_evidence import Balance
+from dualmatch.methods.evidence.pair_evidence import LABELS_COMPARED, Balance
 
 Aspect = Literal["relation", "entity"]
 
@@ -19,9 +19,15 @@ class Fact:
     other: str | None  # the entity at the other end; None for a date of the entity itself
     is_subject: bool  # whether the entity that sees it is the fact's head
     time: str  # in words; empty where there is none
+    label: str | None = None  # of the entity at the other end, where one is known
+
+    @property
+    def other_in_words(self) -> str | None:
+        """The entity at the other end, with its label."""
+        return None if self.other is None else with_label(self.other, self.label)
 
     def __str__(self) -> str:
-        return self.with_other(self.relation, self.other) + (f", {self.time}" if self.time else "")
+        return self.with_other(self.relation, self.other_in_words) + (f", {self.time}" if self.time else "")
 
     def with_other(self, relation: str, other: str | None) -> str:
         """The relation and the entity at the other end, in these words."""
@@ -43,7 +49,9 @@ class SharedFact:
         backwards = " read backwards" if fact.is_subject != other.is_subject else ""
         relation = _beside(fact.relation, other.relation + backwards, "relation" in self.same)
         is_date = fact.other is None or other.other is None
-        entity = None if is_date else _beside(fact.other or "", other.other or "", "entity" in self.same)
+        entity = (
+            None if is_date else _beside(fact.other_in_words or "", other.other_in_words or "", "entity" in self.same)
+        )
         words = fact.with_other(relation, entity)
         if fact.time == other.time:
             return words + (f", {fact.time}" if fact.time else "")
@@ -61,7 +69,10 @@ class Lack:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An entity of the other graph that could be meant; `shared` and `balance` add up to `log_odds`."""
+    """An entity of the other graph that could be meant; `shared` and `balance` add up to `log_odds`.
+
+    `label` and `texts` as in `Explanation`.
+    """
 
     name: str
     probability: float
@@ -69,6 +80,8 @@ class Candidate:
     shared: tuple[SharedFact, ...]
     lacks: tuple[Lack, ...]
     balance: Balance = field(default_factory=Balance)
+    label: str | None = None
+    texts: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +102,12 @@ class Explanation:
         Why there is no link, in words and as the name of a `Reason`; None where there is one.
     others:
         Other candidates, the most likely first. Where there is no link, the best candidate of all is the first.
+    label, match_label:
+        A label of the entity and of its partner, where the run compared labels.
+    texts:
+        The labels of the two that agree best.
+    needed:
+        Where there is no link: what would make the first candidate one, a sentence each.
     """
 
     entity: str
@@ -102,6 +121,10 @@ class Explanation:
     category: str | None
     others: tuple[Candidate, ...]
     balance: Balance = field(default_factory=Balance)
+    label: str | None = None
+    match_label: str | None = None
+    texts: tuple[str, str] | None = None
+    needed: tuple[str, ...] = ()
 
     def as_dict(self, top: int | None = None) -> dict[str, Any]:
         """Plain data for JSON, with at most `top` facts in each list; ``more_…`` counts the rest."""
@@ -120,9 +143,12 @@ class Explanation:
             lines += [f"Log-odds {self.log_odds:+.2f}, which add up from:", *_lines(self, top)]
         for other in self.others:
             likely = f"probability {other.probability:.3f}, log-odds {other.log_odds:+.2f}"
-            lines.append(f"Candidate {other.name}: {likely}" if self.match is None else f"Not {other.name}: {likely}")
+            name = with_label(other.name, other.label)
+            lines.append(f"Candidate {name}: {likely}" if self.match is None else f"Not {name}: {likely}")
             if self.match is None:
                 lines += _lines(other, top)
+            if other is self.others[0]:
+                lines += [f"  needed: {sentence}" for sentence in self.needed]
             if other.lacks:
                 lines += ["  lacks:", *_lack_lines(other.lacks, top)]
         return "\n".join(lines)
@@ -133,9 +159,9 @@ class Explanation:
     def _headline(self) -> str:
         if self.match is None:
             sure = "" if self.confidence is None else f" (confidence {self.confidence:.3f})"
-            return f"{self.entity}: {self.verdict}{sure}: {self.reason}"
+            return f"{with_label(self.entity, self.label)}: {self.verdict}{sure}: {self.reason}"
         how = "given as a seed" if self.is_seed else f"confidence {self.confidence:.3f}"
-        return f"{self.entity} = {self.match} ({how})"
+        return f"{with_label(self.entity, self.label)} = {with_label(self.match, self.match_label)} ({how})"
 
     def __str__(self) -> str:
         return self.in_words()
@@ -147,7 +173,11 @@ def _lines(of: Explanation | Candidate, top: int) -> list[str]:
     rest = of.shared[top:]
     if rest:
         lines.append(f"  … and {len(rest):,} more ({sum(fact.weight for fact in rest):+.2f})")
-    lines += [f"  {words} ({value:+.2f})" for words, value in of.balance.in_words()]
+    for words, value in of.balance.in_words():
+        if words == LABELS_COMPARED and of.texts is not None:
+            one, other = of.texts
+            words += f": both “{one}”" if one == other else f": “{one}” and “{other}”"
+        lines.append(f"  {words} ({value:+.2f})")
     return lines or ["  nothing"]
 
 
@@ -156,6 +186,15 @@ def _lack_lines(lacks: tuple[Lack, ...], top: int) -> list[str]:
     if len(lacks) > top:
         lines.append(f"    … and {len(lacks) - top:,} more")
     return lines
+
+
+def with_label(name: str, label: str | None) -> str:
+    """An entity by its name, with its label where that says more.
+
+    >>> with_label("Q7259", "Ada Lovelace"), with_label("Ada", "Ada")
+    ('Q7259 “Ada Lovelace”', 'Ada')
+    """
+    return name if label is None or label == name else f"{name} “{label}”"
 
 
 def _beside(here: str, there: str, same: bool) -> str:

@@ -75,6 +75,11 @@ class Literals:
             raise InputError("labels: names and labels are texts; give them as such") from None
         return cls.of(rows.drop_nulls().with_columns(attribute=pl.lit(LABEL)), graph)
 
+    def values_of(self, row: int) -> tuple[str, ...]:
+        """All labels and other literals of an entity row."""
+        first, last = np.searchsorted(self.entity, [row, row + 1]).tolist()
+        return self.value[first:last]
+
     def moved(self, row_of: NDArray[np.integer]) -> Self:
         """The same for entities that have other rows now."""
         return self._sorted(row_of[self.entity], self.attribute, self.value)

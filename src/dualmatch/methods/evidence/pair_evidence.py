@@ -25,8 +25,9 @@ _DECIMALS: Final = 9  # sums of the same numbers in another order must compare e
 _UNLIKELY: Final = 1e-9
 _LEAST_SHOWN: Final = 0.05  # what adds less is no reason
 _VISIBLE: Final = 0.005  # less would be shown as 0.00
+LABELS_COMPARED: Final = "labels compared"
 _WORDS: Final = {
-    "names": "labels compared",
+    "names": LABELS_COMPARED,
     "not_found": "facts that the other graph lacks",
     "prior": "having a partner rather than none",
     "rivals": "other partners, listed or not",
@@ -81,12 +82,15 @@ class PairEvidence:
         for a date of the entity itself, its row among the dates plus 2 n_facts.
     weight: (n,) float64
         What each adds; less than nothing for dates that contradict each other.
+    texts:
+        The two labels that agree best, normalised; None where labels were not compared.
     """
 
     source_side: Ids
     target_side: Ids
     weight: Floats
     balance: Balance = Balance()
+    texts: tuple[str, str] | None = None
 
     @property
     def log_odds(self) -> float:
@@ -139,8 +143,10 @@ def pair_evidence(
         )
         rest = total - np.bincount(candidate, weight, minlength=len(candidates))
     names = np.zeros(len(candidates))
+    texts: list[tuple[str, str] | None] = [None] * len(candidates)
     if problem.names is not None and model.names is not None:
-        names = problem.names.evidence(problem.names.compare(candidates), model.names)
+        compared = problem.names.compare(candidates)
+        names, texts = problem.names.evidence(compared, model.names), problem.names.texts(compared)
     prior = Priors.of(model, problem.classes).at(candidates.row, candidates.column)
     judged = state.log_odds_of(candidates.row, candidates.column, np.log(_UNLIKELY))
     chance = confidence.of_candidates(problem, candidates, judged).clip(_UNLIKELY, 1.0 - _UNLIKELY)
@@ -154,7 +160,7 @@ def pair_evidence(
         rivals = float(judged[at] - total[at]) if knows_rivals else 0.0
         correction = float(final[at] - (judged[at] if knows_rivals else total[at]))
         balance = Balance(float(names[at]), float(rest[at]), float(prior[at]), rivals, correction)
-        return PairEvidence(side_source[part], side_target[part], weight[part], balance)
+        return PairEvidence(side_source[part], side_target[part], weight[part], balance, texts[at])
 
     return [evidence_at(at) for at in np.argsort(order).tolist()]
 
