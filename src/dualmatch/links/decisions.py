@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -33,6 +33,17 @@ CREATE TABLE decisions (
 CREATE TRIGGER kept BEFORE UPDATE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
 CREATE TRIGGER all_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
 """
+
+
+def _plain(statement: str) -> str:
+    return " ".join(statement.split()).removesuffix(";")
+
+
+_STATEMENTS: Final = {_plain(each) for each in _SCHEMA.strip().split(";\n")}
+_SQLITES_OWN: Final = {"CREATE TABLE sqlite_sequence(name,seq)"}
+_COLUMNS: Final = "id, at, verdict, source, target, undoes"
+_TYPES: Final = {(int, str, str, str, target, undoes) for target in (str, type(None)) for undoes in (int, type(None))}
+_PATIENCE: Final = 2.0  # seconds to wait for a file that another program holds
 Status = Literal["open", "accepted", "rejected", "no match", "skipped"]
 
 
@@ -48,6 +59,10 @@ class Verdict(StrEnum):
 
 class ConflictError(DualMatchError):
     """The decision rests on what is no longer so, for instance because of another tab."""
+
+
+class BusyError(DualMatchError):
+    """Another program holds the file for longer than a reviewer should wait."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +194,10 @@ class DecisionLog:
         if not create and not path.exists():
             raise InputError(f"{path}: no such file; dualmatch review makes it")
         try:
-            connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+            # An absolute path: SQLite takes :memory: and the empty name for no file at all.
+            whole = path.absolute()
+            connection = sqlite3.connect(whole, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA trusted_schema = OFF")  # somebody else may have made the file
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("PRAGMA synchronous = EXTRA")  # as FULL, and the journal's end reaches the disk, too
             _prepare(connection)
@@ -193,10 +211,28 @@ class DecisionLog:
     @property
     def state(self) -> DecisionState:
         """What holds after all decisions so far, including those of other processes."""
-        with self._lock:
+        with self._held():
             for row in self._rows(self._state.last):
                 self._state.add(row.id, row.verdict, row.source, row.target, row.undoes)
             return self._state
+
+    @property
+    def last_known(self) -> DecisionState:
+        """The state when it was last read; the file is not looked at."""
+        return self._state
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Keep the connection to this thread; others that wait for a locked file must not queue up behind it."""
+        if not self._lock.acquire(timeout=_PATIENCE):
+            raise self._busy()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _busy(self) -> BusyError:
+        return BusyError(f"{self.path}: another program holds the file; nothing was decided, so try again in a moment")
 
     def decide(self, verdict: Verdict, source: str, target: str | None, seen: int) -> int:
         """Add a decision; it is on the disk when this returns.
@@ -226,18 +262,23 @@ class DecisionLog:
 
     def live(self) -> list[Decision]:
         """All decisions that were not undone, in their order."""
-        with self._lock:
+        with self._held():
             rows = list(self._rows(0))
         undone = {row.undoes for row in rows}
         return [row for row in rows if row.verdict is not Verdict.UNDO and row.id not in undone]
 
     def _rows(self, after: int) -> Iterator[Decision]:
         try:
-            rows = self._connection.execute("SELECT * FROM decisions WHERE id > ? ORDER BY id", (after,)).fetchall()
+            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (after,))
+            found = rows.fetchall()
         except sqlite3.Error as error:
+            if _is_busy(error):
+                raise self._busy() from None
             raise InputError(f"{self.path}: cannot be read ({error}); restore it from an intact copy") from None
-        for number, at, verdict, source, target, undoes in rows:
-            yield Decision(number, at, Verdict(verdict), source, target, undoes)
+        for row in found:
+            if tuple(map(type, row)) not in _TYPES or row[2] not in [*Verdict]:
+                raise InputError(f"{self.path}: decision {row[0]!r} is damaged; restore it from an intact copy")
+            yield Decision(row[0], row[1], Verdict(row[2]), *row[3:])
 
     def _insert(self, verdict: Verdict, source: str, target: str | None, undoes: int | None) -> int:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -250,16 +291,19 @@ class DecisionLog:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Keep other writers out, so that a decision rests on what was read in it."""
-        with self._lock:
+        with self._held():
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
+                if _is_busy(error):
+                    raise self._busy() from None
                 raise OutputError(f"{self.path}: cannot be written ({error}); nothing was decided") from None
             finally:
                 if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                    with suppress(sqlite3.Error):  # it must not hide what went wrong first
+                        self._connection.execute("ROLLBACK")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -274,10 +318,18 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
+def _is_busy(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def _is_ours(connection: sqlite3.Connection) -> bool:
     """Whether the file holds decisions already; an error where it holds something else."""
     marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
     if marks == [_APPLICATION, _FORMAT]:
+        made = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        if not {_plain(str(each[0])) for each in made} <= _STATEMENTS | _SQLITES_OWN:
+            raise sqlite3.DatabaseError("its tables are not those of decisions")
         return True
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables or any(marks):

@@ -10,6 +10,7 @@ import polars as pl
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, is_packed, shown
+from dualmatch.files.parquet_check import check_parquet
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.frames import ArrowFrame, frame_of
 from dualmatch.readers.columns import TableShape
@@ -25,6 +26,7 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
     plain = path != STANDARD_INPUT and not is_packed(path)
     data: Any = path if plain else io.BytesIO(file.read())
     try:
+        check_parquet(path if plain else data.getvalue())
         names = list(pl.read_parquet_schema(data))
         if not plain:
             data.seek(0)

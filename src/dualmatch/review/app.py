@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,8 +11,9 @@ from urllib.parse import parse_qsl
 import numpy as np
 from markupsafe import Markup
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
@@ -20,8 +22,9 @@ from dualmatch.charts.markup import el, name_of, templates, visible
 from dualmatch.decode.verdicts import Verdict as RunVerdict
 from dualmatch.errors import DualMatchError
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.links.decisions import ConflictError, EntityDecision, Verdict
+from dualmatch.links.decisions import BusyError, ConflictError, DecisionState, EntityDecision, Verdict
 from dualmatch.links.naming import Naming
+from dualmatch.review.connections import REQUEST_SECONDS
 from dualmatch.review.export import EXPORTS
 from dualmatch.review.pair_view import candidates_of, timeline
 from dualmatch.review.queue import VERDICTS
@@ -45,7 +48,7 @@ def review_app(session: Session, again: Realignment, naming: Naming) -> Starlett
     views = _Views(session, again, naming)
     routes = [
         Route("/", views.queue),
-        Route("/pair/{source:int}", views.pair),
+        Route("/pair/{source}", views.pair),
         Route("/decide", views.decide, methods=["POST"]),
         Route("/undo", views.undo, methods=["POST"]),
         Route("/again", views.again),
@@ -100,7 +103,7 @@ class _Views:
 
     def pair(self, request: Request) -> Response:
         session, basis, query = self.session, self.session.run.basis, request.query_params
-        source, wanted = _row(request.path_params["source"], basis.source), Filter.of(query)
+        source, wanted = _row(_number(request.path_params["source"], 404), basis.source), Filter.of(query)
         proposed = int(session.queue.proposed[source])
         target = proposed if proposed >= 0 else None
         if "show" in query:
@@ -154,16 +157,21 @@ class _Views:
         source, target = _row(_number(form.get("source", "")), basis.source), None
         if verdict in (Verdict.ACCEPT, Verdict.REJECT):
             target = basis.target.entities[_row(_number(form.get("target", "")), basis.target)]
-        session.log.decide(verdict, basis.source.entities[source], target, _number(form.get("seen", "")))
-        wanted = Filter.of(form)
-        return _to_pair(session.after(source, wanted), wanted)
+        name, seen, wanted = basis.source.entities[source], _number(form.get("seen", "")), Filter.of(form)
+        # Not here: where the file is locked elsewhere, every page would wait for it.
+        await run_in_threadpool(session.log.decide, verdict, name, target, seen)
+        return _to_pair(await run_in_threadpool(session.after, source, wanted), wanted)
 
     async def undo(self, request: Request) -> Response:
         form = await _form(request)
-        last = self.session.log.state.last_live
-        self.session.log.undo(_number(form.get("seen", "")))
-        row = None if last is None else self.session.run.basis.source.entity_rows.get(last[1])
+        row = await run_in_threadpool(self._undone, _number(form.get("seen", "")))
         return _to_pair(row, Filter.of(form))
+
+    def _undone(self, seen: int) -> int | None:
+        """The entity that an undone decision was about."""
+        last = self.session.log.state.last_live
+        self.session.log.undo(seen)
+        return None if last is None else self.session.run.basis.source.entity_rows.get(last[1])
 
     def again(self, request: Request) -> Response:
         wanted, basis = Filter.of(request.query_params), self.session.run.basis
@@ -196,22 +204,27 @@ class _Views:
         return Response(write(self.session.log, self.naming), media_type=kind, headers=headers)
 
     def refused(self, request: Request, error: Exception) -> Response:
-        """A plain sentence on a page of its own, with the way back."""
-        status, words = 409 if isinstance(error, ConflictError) else 422, str(error)
+        """A plain sentence on a page of its own, with the way back; the decisions may be what cannot be read."""
+        status = 409 if isinstance(error, ConflictError) else 503 if isinstance(error, BusyError) else 422
+        words = str(error)
         if isinstance(error, HTTPException):
             status, words = error.status_code, error.detail
-        return self._page("message.html", Filter(), status, words=visible(words, 400))
+        known = self.session.log.last_known
+        return self._page("message.html", Filter(), status, known, words=visible(words, 400))
 
-    def _page(self, template: str, wanted: Filter, status_code: int = 200, **values: Any) -> Response:
+    def _page(
+        self, template: str, wanted: Filter, status_code: int = 200, known: DecisionState | None = None, **values: Any
+    ) -> Response:
         session = self.session
-        last = session.log.state.last_live
+        state = session.log.state if known is None else known
+        last = state.last_live
         page = self._templates.get_template(template).render(
             filter=wanted,
             query=wanted.query,
-            decided=session.decided,
+            decided=session.decided_in(state),
             entities=session.run.basis.source.n_entities,
             last=last,
-            last_words="" if last is None else _words(session.log.state.of(last[1])),
+            last_words="" if last is None else _words(state.of(last[1])),
             **values,
         )
         return HTMLResponse(page, status_code)
@@ -231,16 +244,22 @@ async def _form(request: Request) -> Mapping[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise HTTPException(415, "Send a form.")
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LARGEST_FORM:
-            raise HTTPException(413, "The form is too large.")
+    try:
+        async with asyncio.timeout(REQUEST_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > _LARGEST_FORM:
+                    raise HTTPException(413, "The form is too large.")
+    except TimeoutError:
+        raise HTTPException(408, "The form did not arrive in time.") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "The form did not arrive whole.") from None
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
-def _number(text: str) -> int:
+def _number(text: str, status: int = 400) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise HTTPException(400, "A number is missing or invalid.")
+        raise HTTPException(status, "A number is missing or invalid.")
     return int(text)
 
 

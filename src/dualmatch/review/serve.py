@@ -84,6 +84,7 @@ class ReviewServer:
             import uvicorn
 
             from dualmatch.review.app import review_app
+            from dualmatch.review.connections import BACKLOG, BoundedConnection
             from dualmatch.review.safety import Guard
         except ModuleNotFoundError as error:
             raise MissingExtraError(
@@ -105,6 +106,8 @@ class ReviewServer:
             server_header=False,
             proxy_headers=False,
             ws="none",
+            http=BoundedConnection,
+            backlog=BACKLOG,
             lifespan="off",
             timeout_graceful_shutdown=2,
         )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.arrays import Ids
-from dualmatch.links.decisions import DecisionLog, Status
+from dualmatch.links.decisions import DecisionLog, DecisionState, Status
 from dualmatch.review.pair_view import PairView, bare_view, pair_view
 from dualmatch.review.queue import VERDICTS, queue_of
 from dualmatch.runs.companion import ExplainedRun
@@ -142,8 +142,12 @@ class Session:
     @property
     def decided(self) -> int:
         """How many entities have a decision."""
+        return self.decided_in(self.log.state)
+
+    def decided_in(self, state: DecisionState) -> int:
+        """How many entities have a decision by a state of the file."""
         rows = self.run.basis.source.entity_rows
-        return sum(name in rows for name in self.log.state.decided)
+        return sum(name in rows for name in state.decided)
 
     @property
     def common_relations(self) -> list[str]:
