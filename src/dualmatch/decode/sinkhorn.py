@@ -9,7 +9,7 @@ lightspeed computation of optimal transport*, NeurIPS 2013.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -113,45 +113,59 @@ class Plan:
 
     def best(self) -> Best:
         """The largest entry of each row and of each column (the first of equals)."""
-        n_source, n_target = self.shape
-        row_index, row_value = np.zeros(n_source, np.intp), np.zeros(n_source, np.float32)
-        column_index, column_value = np.zeros(n_target, np.intp), np.full(n_target, -1, np.float32)
-        for block, values in self.blocks():
-            row_index[block] = values.argmax(axis=1)
-            row_value[block] = values.max(axis=1)
-            rows = values.argmax(axis=0)
-            here = values[rows, np.arange(n_target)]
-            better = here > column_value
-            column_index[better] = rows[better] + block.start
-            column_value[better] = here[better]
+        column, value, row, value_of_column = best_in_blocks(self.blocks, self.shape)
         # S at the best of each row, read back from P̂ there: shift + ln(P̂ / (u v)) / c
-        log_kernel = np.log(np.maximum(row_value / np.maximum(self.u * self.v[row_index], _TINY), _TINY))
+        log_kernel = np.log(np.maximum(value / np.maximum(self.u * self.v[column], _TINY), _TINY))
         similarity = (self.kernel.shift + log_kernel / self.kernel.sharpness).astype(np.float32)
-        return Best(row_index, row_value, column_index, column_value, similarity)
+        return Best(column, value, row, value_of_column, similarity)
 
     def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
         """Rank of each pair's target in its row of P̂, and of its source in its column; ties get their average rank.
 
         `pairs` holds no entity twice.
         """
-        n_source, n_target = self.shape
-        partner = np.full(n_source, -1, np.intp)
-        partner[pairs[:, 0]] = pairs[:, 1]
-        at_pair = np.full(n_target, np.inf, np.float32)
-        row_rank = np.zeros(n_source)
-        for block, values in self.blocks():
-            asked = np.flatnonzero(partner[block] >= 0)
-            value = values[asked, partner[block][asked]]
-            at_pair[partner[block][asked]] = value
-            rows = values[asked]
-            better, equal = (rows > value[:, None]).sum(axis=1), (rows == value[:, None]).sum(axis=1)
-            row_rank[block.start + asked] = 1 + better + (equal - 1) / 2
-        better, equal = np.zeros(n_target), np.zeros(n_target)
-        for _, values in self.blocks():
-            better += (values > at_pair).sum(axis=0)
-            equal += (values == at_pair).sum(axis=0)
-        column_rank = 1 + better + (equal - 1) / 2
-        return row_rank[pairs[:, 0]], column_rank[pairs[:, 1]]
+        return ranks_in_blocks(self.blocks, self.shape, pairs)
+
+
+Blocks = Callable[[], Iterator[tuple[slice, Dense]]]
+
+
+def best_in_blocks(blocks: Blocks, shape: tuple[int, int]) -> tuple[Rows, Dense, Rows, Dense]:
+    """Best column of each row with its entry, best row of each column with its entry (the first of equals)."""
+    n_source, n_target = shape
+    row_index, row_value = np.zeros(n_source, np.intp), np.zeros(n_source, np.float32)
+    column_index, column_value = np.zeros(n_target, np.intp), np.full(n_target, -np.inf, np.float32)
+    for block, values in blocks():
+        row_index[block] = values.argmax(axis=1)
+        row_value[block] = values.max(axis=1)
+        rows = values.argmax(axis=0)
+        here = values[rows, np.arange(n_target)]
+        better = here > column_value
+        column_index[better] = rows[better] + block.start
+        column_value[better] = here[better]
+    return row_index, row_value, column_index, column_value
+
+
+def ranks_in_blocks(blocks: Blocks, shape: tuple[int, int], pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
+    """Average rank of each pair in its row and in its column; `pairs` holds no entity twice."""
+    n_source, n_target = shape
+    partner = np.full(n_source, -1, np.intp)
+    partner[pairs[:, 0]] = pairs[:, 1]
+    at_pair = np.full(n_target, np.inf, np.float32)
+    row_rank = np.zeros(n_source)
+    for block, values in blocks():
+        asked = np.flatnonzero(partner[block] >= 0)
+        value = values[asked, partner[block][asked]]
+        at_pair[partner[block][asked]] = value
+        rows = values[asked]
+        better, equal = (rows > value[:, None]).sum(axis=1), (rows == value[:, None]).sum(axis=1)
+        row_rank[block.start + asked] = 1 + better + (equal - 1) / 2
+    better, equal = np.zeros(n_target), np.zeros(n_target)
+    for _, values in blocks():
+        better += (values > at_pair).sum(axis=0)
+        equal += (values == at_pair).sum(axis=0)
+    column_rank = 1 + better + (equal - 1) / 2
+    return row_rank[pairs[:, 0]], column_rank[pairs[:, 1]]
 
 
 @dataclass(frozen=True, eq=False)

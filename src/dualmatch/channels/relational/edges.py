@@ -70,7 +70,7 @@ class Structure:
 
 
 @dataclass(frozen=True, eq=False)
-class _Facts:
+class JointFacts:
     """Facts of both graphs in one numbering: entities and relations of the target follow the source's."""
 
     head: Ids
@@ -96,8 +96,8 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
     >>> build_structure(graph, graph).edges.n_edges
     4
     """
-    facts = _join(source, target)
-    edges, edge_of_fact, edge_of_inverse = _edges(facts)
+    facts = join_facts(source, target)
+    edges, edge_of_fact, edge_of_inverse = directed_edges(facts)
     n, n_directed, everyone = facts.n_entities, 2 * facts.n_relations, np.arange(facts.n_entities)
     directed = np.append(facts.relation, facts.relation + facts.n_relations)
     rows = np.repeat(everyone, np.diff(edges.indptr))
@@ -105,11 +105,11 @@ def build_structure(source: TemporalGraph, target: TemporalGraph) -> Structure:
         n_source=source.n_entities,
         n_target=target.n_entities,
         edges=edges,
-        relation_sets=_group(np.append(edge_of_fact, edge_of_inverse), directed, edges.n_edges, n_directed),
-        time_sets=_group(*facts.dated(edge_of_fact, edge_of_inverse), edges.n_edges, facts.n_times),
-        near_entities=_row_means(np.append(rows, everyone), np.append(edges.neighbour, everyone), (n, n)),
-        near_relations=_row_means(np.append(facts.head, facts.tail), directed, (n, n_directed)),
-        near_times=_row_means(*facts.dated(facts.head, facts.tail), (n, facts.n_times)),
+        relation_sets=group_symbols(np.append(edge_of_fact, edge_of_inverse), directed, edges.n_edges, n_directed),
+        time_sets=group_symbols(*facts.dated(edge_of_fact, edge_of_inverse), edges.n_edges, facts.n_times),
+        near_entities=row_means(np.append(rows, everyone), np.append(edges.neighbour, everyone), (n, n)),
+        near_relations=row_means(np.append(facts.head, facts.tail), directed, (n, n_directed)),
+        near_times=row_means(*facts.dated(facts.head, facts.tail), (n, facts.n_times)),
     )
 
 
@@ -120,7 +120,9 @@ def known_times(source: TemporalGraph, target: TemporalGraph) -> Ids:
     return known
 
 
-def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
+def join_facts(source: TemporalGraph, target: TemporalGraph) -> JointFacts:
+    """Number entities, relations and known times of both graphs together."""
+
     def both(column: str, shift: int = 0) -> Ids:
         first, second = (getattr(graph, column).astype(np.int64) for graph in (source, target))
         return np.concatenate([first, second + shift])
@@ -129,7 +131,7 @@ def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
     begin, end = (
         np.where(column == UNKNOWN, -1, np.searchsorted(codes, column)) for column in (both("begin"), both("end"))
     )
-    return _Facts(
+    return JointFacts(
         head=both("head", source.n_entities),
         relation=both("relation", source.n_relations),
         tail=both("tail", source.n_entities),
@@ -140,7 +142,7 @@ def _join(source: TemporalGraph, target: TemporalGraph) -> _Facts:
     )
 
 
-def _edges(facts: _Facts) -> tuple[Edges, Ids, Ids]:
+def directed_edges(facts: JointFacts) -> tuple[Edges, Ids, Ids]:
     """The distinct directed edges, and the edge of each fact and of its inverse."""
     n = facts.n_entities
     keys = np.concatenate([facts.head * n + facts.tail, facts.tail * n + facts.head])
@@ -152,7 +154,7 @@ def _edges(facts: _Facts) -> tuple[Edges, Ids, Ids]:
     return Edges(indptr, neighbour, inverse), edge_of_fact, edge_of_inverse
 
 
-def _group(edge: Ids, symbol: Ids, n_edges: int, n_symbols: int) -> EdgeSets:
+def group_symbols(edge: Ids, symbol: Ids, n_edges: int, n_symbols: int) -> EdgeSets:
     """Give edges with the same set of symbols the same number; edges without any share the empty set.
 
     Sets are compared by sums of their members' hashes: different ones among n edges meet with probability n² / 2^65.
@@ -163,10 +165,10 @@ def _group(edge: Ids, symbol: Ids, n_edges: int, n_symbols: int) -> EdgeSets:
     ends = np.searchsorted(edge, np.arange(n_edges + 1))
     of_edge = np.unique(sums[ends[1:]] - sums[ends[:-1]], return_inverse=True)[1].astype(np.int64)
     n_sets = int(of_edge.max(initial=-1)) + 1
-    return EdgeSets(of_edge, _row_means(of_edge[edge], symbol, (n_sets, n_symbols)))
+    return EdgeSets(of_edge, row_means(of_edge[edge], symbol, (n_sets, n_symbols)))
 
 
-def _row_means(row: Ids, column: Ids, shape: tuple[int, int]) -> sp.csr_array:
+def row_means(row: Ids, column: Ids, shape: tuple[int, int]) -> sp.csr_array:
     """Rows that take the mean over their distinct columns; a row without any stays empty."""
     matrix = sp.coo_array((np.ones(len(row), np.float32), (row, column)), shape=shape).tocsr()
     matrix.sort_indices()
