@@ -143,15 +143,13 @@ def evaluate(alignment: Alignment, gold: KnownPairs, groups: Mapping[str, Pairs]
     gold = check_pairs(gold, alignment.source, alignment.target, "gold")
     tested = gold[~np.isin(gold[:, 0], alignment.pairs[alignment.is_seed, 0])]
     sets = {"all": tested, **{name: common_pairs(pairs, tested) for name, pairs in (groups or {}).items()}}
-    forward, backward = alignment.plan.ranks(tested)
-    place = {(s, t): i for i, (s, t) in enumerate(tested.tolist())}
-    rows = {name: np.array([place[s, t] for s, t in pairs.tolist()], dtype=np.intp) for name, pairs in sets.items()}
+    paper, open_, open_reverse = rankings(alignment.plan, sets)
     found = ~alignment.is_seed
     right = are_right(alignment.pairs[found], gold)
     return Evaluation(
-        paper={name: paper_ranking(alignment.plan, pairs) for name, pairs in sets.items()},
-        open={name: ranking(forward[index]) for name, index in rows.items()},
-        open_reverse={name: ranking(backward[index]) for name, index in rows.items()},
+        paper=paper,
+        open=open_,
+        open_reverse=open_reverse,
         abstention=abstention(alignment, gold, tested),
         calibration=replace(
             calibration(alignment.confidence[found], right), all=calibration_of_all(alignment, gold, tested)
@@ -224,6 +222,19 @@ def link_quality(
         Known(of_known, recall, f1_score(of_known, recall)),
     )
     return LinkQuality(abstained, calibration(confidence, right), int((~found).sum()), unknown)
+
+
+def rankings(plan: SoftPlan, sets: Mapping[str, Pairs]) -> tuple[dict[str, Ranking], ...]:
+    """Named sets of pairs, all of them in ``sets["all"]``, by the protocols `paper`, `open` and `open_reverse`."""
+    tested = sets["all"]
+    forward, backward = plan.ranks(tested)
+    place = {(s, t): i for i, (s, t) in enumerate(tested.tolist())}
+    rows = {name: np.array([place[s, t] for s, t in pairs.tolist()], dtype=np.intp) for name, pairs in sets.items()}
+    return (
+        {name: paper_ranking(plan, pairs) for name, pairs in sets.items()},
+        {name: ranking(forward[index]) for name, index in rows.items()},
+        {name: ranking(backward[index]) for name, index in rows.items()},
+    )
 
 
 def paper_ranking(plan: SoftPlan, pairs: Pairs) -> Ranking:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.method_options import config_of, method_options
+from dualmatch.cli.method_options import baseline_options, config_of, method_options
 from dualmatch.cli.shared_options import folder_argument, force_option, json_option, path_option, talk_options
+from dualmatch.errors import InputError
+from dualmatch.research.baselines import BASELINES
 
 if TYPE_CHECKING:
     from dualmatch.research.benchmark import Setting
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FILE",
 )
-@method_options()
+@method_options(baselines=True)
 @json_option
 @force_option
 @talk_options
@@ -57,24 +59,33 @@ def benchmark_command(
     Examples:
       dualmatch benchmark data/yago-wiki20k --group high=time_sensitive_link2 --group low=not_sensitive_link2
       dualmatch benchmark data/dicews --setting supervised --seed-pairs 200 --json -
+      dualmatch benchmark data/dicews --setting supervised --method lightea
       dualmatch benchmark data/dbp15k-ja_en --labels labels_1.tsv --labels labels_2.tsv
     """
+    from dualmatch.config import Config
     from dualmatch.methods.resources import prepare_process
-    from dualmatch.research.benchmark import benchmark
+    from dualmatch.research.benchmark import benchmark, benchmark_baseline
 
-    config = config_of(options)
-    prepare_process(config)
+    baseline = baseline_options(options) if options["method"] in BASELINES else None
+    config = config_of(options) if baseline is None else None
+    if config is not None or (baseline is not None and baseline.baseline.trains):
+        prepare_process(config or Config(method="dualmatch"))
     json_output = console.JsonOutput.checked(json_path, force)
     group_files, label_files = _group_files(groups), _label_files(labels)
+    if baseline is not None and label_files:
+        raise InputError(f"--labels is not read by method {baseline.name}; leave it out, or choose method evidence")
     with console.progress_shown(quiet) as progress:
-        report = benchmark(folder, config, setting, seed_pairs, group_files, label_files, progress).report
+        if baseline is not None:
+            report = benchmark_baseline(folder, baseline, setting, seed_pairs, group_files, progress)
+        elif config is not None:
+            report = benchmark(folder, config, setting, seed_pairs, group_files, label_files, progress).report
     json_output.write(report)
     if not quiet and not json_output.to_stdout:
         console.out.print(console.ranking_table(report["protocols"]))
-        console.out.print(
-            console.links_table(report["abstention"], report["calibration"]["ece"], report["calibration"].get("all"))
-        )
-        console.out.print(console.verdicts_table(report["verdicts"]))
+        if config is not None:
+            links, calibration = report["abstention"], report["calibration"]
+            console.out.print(console.links_table(links, calibration["ece"], calibration.get("all")))
+            console.out.print(console.verdicts_table(report["verdicts"]))
         console.say(console.cost_line(report))
 
 

@@ -14,9 +14,11 @@ import rich_click as click
 from dualmatch.cli.shared_options import Decorator, declared, given
 from dualmatch.errors import InputError
 from dualmatch.option_texts import METHOD_OPTIONS
+from dualmatch.research.baselines import BASELINES
 
 if TYPE_CHECKING:
     from dualmatch.config import Config
+    from dualmatch.research.baselines.run import BaselineOptions
 
 METHODS: Final = ("temporal", "dualmatch", "evidence", "fused")
 ALIGN_METHODS: Final = ("evidence", "temporal", "dualmatch")
@@ -43,16 +45,25 @@ _KINDS: Final[Mapping[str, click.ParamType[Any]]] = {
 
 
 class _MethodChoice(click.Choice[str]):
+    """Methods, in whatever case they are written."""
+
+    def __init__(self, choices: Collection[str]) -> None:
+        super().__init__([*choices], case_sensitive=False)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "fused" and value not in self.choices:
             self.fail(NO_FUSED, param, ctx)
         return super().convert(value, param, ctx)
 
 
-def method_options(methods: Collection[str] = METHODS) -> Decorator:
+def method_options(methods: Collection[str] = METHODS, baselines: bool = False) -> Decorator:
     """--method with these to choose from, and the options of all methods; unset ones arrive as None."""
-    words = f"How to align: {'; '.join(_METHOD_HELP[method] for method in methods)}.  [default: evidence]"
-    options = [click.option("--method", type=_MethodChoice([*methods]), help=words)]
+    words = "; ".join(_METHOD_HELP[method] for method in methods)
+    if baselines:
+        words += f"; or a baseline, which learns from seed pairs: {', '.join(BASELINES)}"
+        methods = [*methods, *BASELINES]
+    words = f"How to align: {words}.  [default: evidence]"
+    options = [click.option("--method", type=_MethodChoice(methods), metavar="METHOD", help=words)]
     for name, (default, text) in METHOD_OPTIONS.items():
         flag = name.replace("_", "-")
         flags = f"--{flag}/--no-{flag}" if isinstance(default, bool) else f"--{flag}"
@@ -71,6 +82,27 @@ def _default(value: object) -> str:
         value = "yes" if value else "no"
     text = ",".join(f"{each:g}" for each in value) if isinstance(value, tuple) else value
     return "" if value is None else f"  [default: {text}]"
+
+
+def baseline_options(options: dict[str, Any]) -> BaselineOptions:
+    """The options of a run of a baseline; those that it does not read are refused."""
+    from dualmatch.config import Config
+    from dualmatch.research.baselines.run import BaselineOptions
+
+    own = given(options)
+    name = own.pop("method")
+    baseline = BASELINES[name]
+    read = {
+        "seed",
+        "memory_limit",
+        *(["epochs"] if baseline.trains else []),
+        *(["dimension"] * bool(baseline.dimension)),
+    }
+    if foreign := [option for option in own if option not in read]:
+        flags = " and ".join(f"--{option.replace('_', '-')}" for option in foreign)
+        raise InputError(f"{flags}: not read by method {name}; leave it out, or change --method")
+    checked = Config.checked(**own)  # for its words where a number is out of range
+    return BaselineOptions(name, **{option: getattr(checked, option) for option in own})
 
 
 def config_of(

@@ -17,7 +17,7 @@ import numpy as np
 
 from dualmatch.config import Config
 from dualmatch.errors import InputError, OutputError
-from dualmatch.evaluate import Evaluation, evaluate
+from dualmatch.evaluate import Evaluation, common_pairs, evaluate, rankings
 from dualmatch.files.atomic import write_text
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair, Literals
@@ -28,10 +28,16 @@ from dualmatch.methods.alignment import Alignment
 from dualmatch.progress import Progress, Stages
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
 from dualmatch.readers.read import read_labels
+from dualmatch.research.baselines.run import BaselineOptions, check_baseline, run_baseline
 from dualmatch.simulate import DEMO, simulate, write_folder
+from dualmatch.version import __version__
 
 Setting = Literal["unsupervised", "supervised"]
 STAGES: Final = ("read", "temporal", "relational", "evidence", "decode")
+PROTOCOLS: Final = ("paper", "open", "open_reverse")
+_ABOUT_LINKS: Final = (
+    *("abstention", "calibration", "verdicts", "pseudo_seeds", "alpha", "weights", "distance", "rounds"),
+)
 _UNIT_SIZE: Final = 4096
 
 
@@ -65,38 +71,87 @@ def benchmark(
     in the folder first. `label_files`: labels of the source and of the target, looked up in the folder first; without
     them names are not compared.
     """
-    if setting == "unsupervised" and seed_pairs is not None:
-        raise InputError("--seed-pairs goes with --setting supervised; an unsupervised run has no seeds")
-    unit = unit_seconds()
-    start = time.perf_counter()
-    stages = Stages(progress)
-    with stages("read"):
-        data = read_folder(folder)
-        supervision, reference = data.read_pairs("sup_pairs"), data.read_pairs("ref_pairs")
-        gold = _gold(supervision, reference, data)
-        seeds = _seeds(supervision, setting, seed_pairs, folder)
-        if len(seeds) == len(gold):
-            raise InputError(f"{folder / 'ref_pairs'}: no pair is left to test; add true pairs or lower --seed-pairs")
-        literals = None if label_files is None else _labels(data, label_files, folder)
-        groups = {name: data.read_pairs(path) for name, path in (group_files or {}).items()}
+    measured = _Measured(folder, setting, seed_pairs, group_files, label_files, progress)
+    data, seeds = measured.data, measured.seeds
     known = seeds if len(seeds) else None
-    alignment = align(data.source, data.target, known, literals=literals, config=config, progress=progress)
-    total, peak = time.perf_counter() - start, peak_mb()
-    unit += unit_seconds()
-    evaluation = evaluate(alignment, gold, groups)
-    report = {
-        "method": config.method,
-        "setting": setting,
-        "seed_pairs": len(seeds),
-        "seed": config.seed,
-        "version": alignment.version,
-        "dataset": folder.resolve().name,
-        **_accuracy(evaluation, alignment),
-        "seconds": _seconds({**stages.seconds, **alignment.seconds}, total),
-        "unit_seconds": float(np.median(unit)),
-        "peak_mb": peak,
-    }
-    return BenchmarkRun(alignment, report)
+    alignment = align(data.source, data.target, known, literals=measured.literals, config=config, progress=progress)
+    cost = measured.cost(alignment.seconds)
+    accuracy = _accuracy(evaluate(alignment, measured.gold, measured.groups), alignment)
+    return BenchmarkRun(alignment, measured.report(config.method, config.seed, accuracy, cost))
+
+
+def benchmark_baseline(
+    folder: Path,
+    options: BaselineOptions,
+    setting: Setting = "supervised",
+    seed_pairs: int | None = None,
+    group_files: Mapping[str, Path] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """The report of a baseline, which ranks and gives no links: all that is about links is None."""
+    if setting == "unsupervised":
+        check_baseline(options, 0)
+    measured = _Measured(folder, setting, seed_pairs, group_files, None, progress)
+    run = run_baseline(options, measured.data.source, measured.data.target, measured.seeds, progress)
+    cost = measured.cost(run.seconds)
+    tested = measured.gold[len(measured.seeds) :]
+    sets = {"all": tested, **{name: common_pairs(pairs, tested) for name, pairs in measured.groups.items()}}
+    protocols = ({name: asdict(each) for name, each in figures.items()} for figures in rankings(run.plan, sets))
+    accuracy = {"protocols": dict(zip(PROTOCOLS, protocols, strict=True)), **dict.fromkeys(_ABOUT_LINKS)}
+    return measured.report(options.name, options.seed, accuracy, cost)
+
+
+class _Measured:
+    """A folder that was read, and the clock that has run since."""
+
+    def __init__(
+        self,
+        folder: Path,
+        setting: Setting,
+        seed_pairs: int | None,
+        group_files: Mapping[str, Path] | None,
+        label_files: tuple[Path, Path] | None,
+        progress: Progress | None,
+    ) -> None:
+        if setting == "unsupervised" and seed_pairs is not None:
+            raise InputError("--seed-pairs goes with --setting supervised; an unsupervised run has no seeds")
+        self.folder, self.setting = folder, setting
+        self.unit = unit_seconds()
+        self.start = time.perf_counter()
+        self.stages = Stages(progress)
+        with self.stages("read"):
+            self.data = read_folder(folder)
+            supervision, reference = self.data.read_pairs("sup_pairs"), self.data.read_pairs("ref_pairs")
+            self.gold = _gold(supervision, reference, self.data)
+            self.seeds = _seeds(supervision, setting, seed_pairs, folder)
+            if len(self.seeds) == len(self.gold):
+                raise InputError(
+                    f"{folder / 'ref_pairs'}: no pair is left to test; add true pairs or lower --seed-pairs"
+                )
+            self.literals = None if label_files is None else _labels(self.data, label_files, folder)
+            self.groups = {name: self.data.read_pairs(path) for name, path in (group_files or {}).items()}
+
+    def cost(self, seconds: Mapping[str, float]) -> dict[str, Any]:
+        """Stop the clock."""
+        total, peak = time.perf_counter() - self.start, peak_mb()
+        unit = self.unit + unit_seconds()
+        return {
+            "seconds": _seconds({**self.stages.seconds, **seconds}, total),
+            "unit_seconds": float(np.median(unit)),
+            "peak_mb": peak,
+        }
+
+    def report(self, method: str, seed: int, accuracy: dict[str, Any], cost: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "method": method,
+            "setting": self.setting,
+            "seed_pairs": len(self.seeds),
+            "seed": seed,
+            "version": __version__,
+            "dataset": self.folder.resolve().name,
+            **accuracy,
+            **cost,
+        }
 
 
 def _seeds(supervision: Pairs, setting: Setting, seed_pairs: int | None, folder: Path) -> Pairs:
@@ -138,7 +193,7 @@ def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
     """What the report says of the links; what does not apply to the method is None."""
     report, decoded, rounds = asdict(evaluation), alignment.decoded, alignment.rounds
     return {
-        "protocols": {name: report[name] for name in ("paper", "open", "open_reverse")},
+        "protocols": {name: report[name] for name in PROTOCOLS},
         **{name: report[name] for name in ("abstention", "calibration", "verdicts", "pseudo_seeds")},
         "alpha": None if decoded is None else decoded.alpha,
         "weights": None if alignment.weights is None else dict(alignment.weights),

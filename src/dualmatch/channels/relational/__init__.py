@@ -24,14 +24,21 @@ if TYPE_CHECKING:
 ALIKE_VOCABULARIES: Final = 0.5
 
 
-def check_training(config: Config) -> None:
-    """Report at once what would stop a training later: torch or the device is missing."""
+def check_torch(method: str) -> None:
+    """Report at once that torch is missing."""
     try:
-        import torch
+        import torch  # noqa: F401
     except ModuleNotFoundError:
         raise MissingExtraError(
-            f"method {config.method} needs torch, which is not installed; install it: pip install 'dualmatch[gnn]'"
+            f"method {method} needs torch, which is not installed; install it: pip install 'dualmatch[gnn]'"
         ) from None
+
+
+def check_training(config: Config) -> None:
+    """Report at once what would stop a training later: torch or the device is missing."""
+    check_torch(config.method)
+    import torch
+
     try:
         torch.empty(0, device=config.device)
     except (RuntimeError, AssertionError) as error:

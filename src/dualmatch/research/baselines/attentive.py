@@ -3,9 +3,9 @@
 RREA: Mao et al., *Relational reflection entity alignment*, CIKM 2020. TEA-GNN: Xu et al., *Time-aware graph neural
 networks for entity alignment between temporal knowledge graphs*, EMNLP 2021. MRAEA: Mao et al., *MRAEA: an efficient
 and robust entity alignment approach*, WSDM 2020. STEA: Cai et al., *A simple temporal information matching mechanism
-for entity alignment between temporal knowledge graphs*, COLING 2022. Dual-AMN: Mao et al., *Boosting the speed of entity
-alignment 10×*, WWW 2021. TREA: Xu et al., *Time-aware entity alignment using temporal relational attention*, WWW 2022,
-of which no program is public: a reconstruction from its abstract, constants ours.
+for entity alignment between temporal knowledge graphs*, COLING 2022. Dual-AMN: Mao et al., *Boosting the speed of
+entity alignment 10×*, WWW 2021. TREA: Xu et al., *Time-aware entity alignment using temporal relational attention*,
+WWW 2022, of which no program is public: a reconstruction from its abstract, constants ours.
 Left out of all: turns in which found pairs become seeds; repeats of a fact do not count on an edge.
 """
 
@@ -86,7 +86,7 @@ def _reflected_logits(
     vectors: EdgeVectors, h: Tensor, v: Tensor, along: Tensor, a: Tensor, last: Tensor, last_vectors: EdgeVectors
 ) -> Tensor:
     """a·[h_i ‖ m_ij ‖ last], m_ij the reflected neighbour, without a row an edge: a·m = a·h_j − 2 (h_j·v)(a·v)."""
-    first, second, third = a.split(h.shape[1])
+    first, second, third = a.view(3, -1, 1)
     graph = vectors.graph
     ends = graph.near((h @ first).squeeze(1)) + graph.far((h @ second).squeeze(1))
     reflected = ends - 2 * along * vectors.on_edges((v @ second).squeeze(1))
@@ -226,11 +226,11 @@ def dual_amn(task: Task) -> FactorSimilarity:
     with torch.no_grad():
         for name, each in trainer.trained.items():
             if each is encoder.entities or each is encoder.relations:
-                each.copy_(keras_embedding(*each.shape, generator))
+                each.copy_(keras_embedding(each.shape[0], each.shape[1], generator))
             elif name.endswith("bias"):
                 each.zero_()
             else:
-                each.copy_(glorot_uniform(*each.shape, generator))
+                each.copy_(glorot_uniform(each.shape[0], each.shape[1], generator))
     trainer.optimiser = rmsprop(list(trainer.trained.values()), config.learning_rate)  # type: ignore[assignment]
     while trainer.epoch < task.epochs:
         trainer.run_epoch(task.epochs, task.step)

@@ -1,7 +1,8 @@
 """Attention with a weight of its own on every edge, over vectors that belong to the set on the edge.
 
 Σ_j w_ij (h_j − 2 (h_j·v_ij) v_ij) splits into W h and −2 Q V, Q entity × set, as in `channels/relational/sparse.py`;
-there weights belong to sets, too. Dots of features with edge vectors are sampled products: no edge gets a row of floats.
+there weights belong to sets, too. Dots of features with edge vectors are sampled products: no edge has a row of
+floats.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def _dated(task: Task) -> tuple[Ids, Ids, Ids]:
 
 
 def times_at_entities(task: Task) -> tuple[Ids, Ids]:
-    """(entity, time) of every fact at both its ends: begin and end, once where they are equal, unknown ones left out."""
+    """(entity, time) of every fact at both ends: begin and end, once where they are equal; unknown ones left out."""
     facts = task.facts
     begin, end = facts.times
     later = (end >= 0) & (end != begin)

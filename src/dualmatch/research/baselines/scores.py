@@ -19,7 +19,6 @@ from dualmatch.decode.similarity import (
     RestrictedSimilarity,
     Similarity,
     factor_similarity,
-    hold,
     row_blocks,
 )
 from dualmatch.decode.sinkhorn import Best, best_in_blocks, kernel_of, ranks_in_blocks, sinkhorn
@@ -30,6 +29,7 @@ from dualmatch.methods.alignment import SoftPlan
 Rule = Literal["greedy", "csls", "sinkhorn"]
 CSLS_NEIGHBOURS: Final = 10
 SHARPNESS: Final = 50.0
+SINKHORN_ITERATIONS: Final = 15
 _TINY: Final = 1e-12
 
 
@@ -103,12 +103,12 @@ class SparseScores:
 
 
 def plan_of(scores: Similarity | SparseScores, rule: Rule, memory_limit: int) -> SoftPlan:
-    """Scores by a method's own rule; dense ones are held in memory where they fit."""
+    """Scores by a method's own rule; scores of some pairs only are ranked as they are."""
     if isinstance(scores, SparseScores):
         return scores
     if rule == "sinkhorn":
-        return sinkhorn(kernel_of(hold(scores, memory_limit // 2), SHARPNESS, memory_limit // 2), 15)
-    return ranked(hold(scores, memory_limit // 2), CSLS_NEIGHBOURS if rule == "csls" else 0)
+        return sinkhorn(kernel_of(scores, SHARPNESS, memory_limit), SINKHORN_ITERATIONS)
+    return ranked(scores, CSLS_NEIGHBOURS if rule == "csls" else 0)
 
 
 def cosine(vectors: NDArray[np.floating], n_source: int) -> FactorSimilarity:
@@ -130,7 +130,8 @@ class ManhattanSimilarity:
         return len(self.source), len(self.target)
 
     def rows(self, index: Rows) -> Dense:
-        return -cdist(self.source[index], self.target, "cityblock").astype(np.float32)
+        distance: Dense = cdist(self.source[index], self.target, "cityblock").astype(np.float32)
+        return np.negative(distance, out=distance)
 
 
 @dataclass(frozen=True, eq=False)

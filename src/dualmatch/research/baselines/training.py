@@ -100,7 +100,7 @@ def manhattan(x: Tensor, left: Tensor, right: Tensor) -> Tensor:
 
 
 def l1_pair_loss(x: Tensor, task: Task, margin: float) -> Tensor:
-    """Mean of [γ + d(l, r) − d(l, r′)]₊ + [γ + d(l, r) − d(l′, r)]₊ over n repeated seeds, negatives of either graph."""
+    """Mean of [γ + d(l, r) − d(l, r′)]₊ + [γ + d(l, r) − d(l′, r)]₊ over n repeated seeds; negatives of both graphs."""
     n, seeds = task.n, torch.from_numpy(task.seeds)
     repeated = task.rng.permutation(np.tile(np.arange(len(seeds)), n // len(seeds) + 1))[:n]
     pair, (other, another) = torch.from_numpy(repeated), torch.from_numpy(task.rng.integers(n, size=(2, n)))
@@ -117,8 +117,7 @@ class WeightedPattern:
         """Entries sorted by row."""
         order = np.argsort(column, kind="stable")
         starts, ends = (
-            np.searchsorted(index, np.arange(size + 1))
-            for index, size in zip((row, column[order]), shape, strict=True)
+            np.searchsorted(index, np.arange(size + 1)) for index, size in zip((row, column[order]), shape, strict=True)
         )
         self.row, self.column, self.order = (torch.from_numpy(np.asarray(part)) for part in (row, column, order))
         self.forth = Pattern(torch.from_numpy(starts), self.column, shape)

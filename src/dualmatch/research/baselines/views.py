@@ -49,7 +49,8 @@ class Task:
     @cached_property
     def seeds(self) -> Ids:
         """(n_seeds, 2): seed pairs in the joint numbering."""
-        return np.asarray(self.given, dtype=np.int64) + np.array([0, self.n_source])
+        seeds: Ids = np.asarray(self.given, dtype=np.int64) + np.array([0, self.n_source])
+        return seeds
 
     def by_seeds(self, many: float, few: float) -> float:
         """One of two published settings, by how many seeds there are."""
