@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import resource
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -78,3 +80,17 @@ def peak_mb() -> float:
     unit = 1 if sys.platform == "darwin" else 1024
     usage = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return usage * unit / 2**20
+
+
+@contextmanager
+def peak_since() -> Iterator[Callable[[], float | None]]:
+    """The highest resident memory of this process within the block in MiB; None where no system counts it afresh."""
+    reached: float | None = None
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: begin a new high-water mark
+        is_fresh = True
+    except OSError:
+        is_fresh = False
+    yield lambda: reached
+    if is_fresh and (found := re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())):
+        reached = int(found[1]) / 1024

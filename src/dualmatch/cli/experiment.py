@@ -13,9 +13,9 @@ from dualmatch.cli import console
 from dualmatch.cli.method_options import METHODS
 from dualmatch.cli.shared_options import out_option, path_option, talk_options
 from dualmatch.errors import InputError
+from dualmatch.research.baselines import BASELINES
 
 if TYPE_CHECKING:
-    from dualmatch.config import Method
     from dualmatch.research.experiments.subject import Subject
 
 EXPERIMENTS: Final = (
@@ -23,6 +23,8 @@ EXPERIMENTS: Final = (
     "datasets",
 )
 RESULTS: Final = "results"
+ALL_METHODS: Final = (*METHODS, *BASELINES)
+ALL_BASELINES: Final = "baselines"
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
@@ -32,12 +34,18 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tu
     return tuple(dict.fromkeys(int(part) for part in parts))
 
 
-def _methods(_context: click.Context, option: click.Parameter, text: str) -> tuple[Method, ...]:
-    asked = [part.strip() for part in text.split(",") if part.strip()]
-    wrong = [name for name in asked if name not in METHODS] or ([] if asked else [text])
+def _methods(_context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
+    """Methods and baselines in the order of their registries."""
+    asked = [part.strip().lower() for part in text.split(",") if part.strip()]
+    wrong = [name for name in asked if name not in (*ALL_METHODS, ALL_BASELINES)] or ([] if asked else [text])
     if wrong:
-        raise click.BadParameter(f"{wrong[0]!r} is not a method; choose among {', '.join(METHODS)}")
-    return tuple(method for method in METHODS if method in asked)
+        raise click.BadParameter(
+            f"{wrong[0]!r} is not a method; choose among {', '.join(METHODS)}, the baselines {', '.join(BASELINES)}, or "
+            f"{ALL_BASELINES} for all of these"
+        )
+    return tuple(
+        method for method in ALL_METHODS if method in asked or (ALL_BASELINES in asked and method in BASELINES)
+    )
 
 
 @click.command("experiment")
@@ -61,12 +69,13 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     default=",".join(METHODS),
     show_default=True,
     callback=_methods,
-    help="Methods to run, separated by commas.",
+    help=f"Methods to run, separated by commas; overall also takes baselines: {', '.join(BASELINES)}, or "
+    f"{ALL_BASELINES} for all of them.",
 )
 @click.option(
     "--redo",
     multiple=True,
-    type=click.Choice(METHODS),
+    type=click.Choice(ALL_METHODS),
     help="Compute the cells of this method again, though they are finished; may be repeated.",
 )
 @click.option(
@@ -86,8 +95,8 @@ def experiment_command(
     folders: tuple[str, ...],
     output: Path,
     seeds: tuple[int, ...],
-    methods: tuple[Method, ...],
-    redo: tuple[Method, ...],
+    methods: tuple[str, ...],
+    redo: tuple[str, ...],
     finished: bool,
     quick: bool,
     figures: bool,
@@ -108,6 +117,7 @@ def experiment_command(
     Examples:
       dualmatch experiment example
       dualmatch experiment overall --data data/yago-wiki20k --methods temporal,evidence -o out
+      dualmatch experiment overall --data data/dicews-rebuilt --methods evidence,lightea,gcn-align -o out
       dualmatch experiment decoder --data data/yago-wiki20k --data data/dicews-rebuilt -o out
       dualmatch experiment overall --data data/yago-wiki20k --seeds 0,1,2 --redo evidence -o out
       dualmatch experiment results -o out --page RESULTS.md
@@ -121,6 +131,7 @@ def experiment_command(
         return
     if page is not None:
         raise InputError("--page goes with NAME = results")
+    from dualmatch.channels.relational import check_torch
     from dualmatch.config import TRAINED, Config
     from dualmatch.methods.resources import prepare_process
     from dualmatch.research.experiments import catalogue
@@ -129,20 +140,30 @@ def experiment_command(
     from dualmatch.research.experiments.results import check_folder, how_made
     from dualmatch.research.experiments.workbench import QUICK, Study
 
-    if figures and name in catalogue.DRAW_FIGURES:
+    own, baselines = (
+        tuple(each for each in METHODS if each in methods),
+        tuple(each for each in BASELINES if each in methods),
+    )
+    if baselines and name != "overall":
+        raise InputError(f"experiment {name} takes no baselines ({', '.join(baselines)}); overall does")
+    if figures and (name in catalogue.DRAW_FIGURES or baselines):
         check_matplotlib()
     subjects = _subjects(folders) if name != "example" else ()
     check_folder(output)
-    if TRAINED & set(methods) and not finished:
+    trained = [each for each in baselines if BASELINES[each].trains]
+    if trained and not finished:
+        check_torch(trained[0])
+    if (trained or TRAINED & set(own)) and not finished:
         prepare_process(Config(method="dualmatch"))
     with console.progress_shown(quiet) as progress:
         study = Study(
             subjects,
             Cells(output / "cells", frozenset(redo), finished, console.note),
-            methods,
+            own,
             seeds,
             QUICK if quick else {},
             progress,
+            baselines,
         )
         report = catalogue.EXPERIMENTS[name](study)
     report = report if figures else replace(report, figures=())
@@ -172,7 +193,7 @@ def _subjects(given: tuple[str, ...]) -> tuple[Subject, ...]:
     return open_subjects(paths)
 
 
-def _arguments(seeds: tuple[int, ...], methods: tuple[Method, ...], quick: bool) -> list[str]:
+def _arguments(seeds: tuple[int, ...], methods: tuple[str, ...], quick: bool) -> list[str]:
     """Options that the figures depend on, where they are not the defaults."""
     arguments = ["--seeds", ",".join(map(str, seeds))] if seeds != (0,) else []
     arguments += ["--methods", ",".join(methods)] if methods != METHODS else []

@@ -71,20 +71,22 @@ def paris(task: Task) -> SparseScores:
     believed, listed = known, known
     for number in range(_ROUNDS):
         listed = _entities(own, other, believed, forth, back, seeds)
-        believed = sp.csr_array(_best(listed) + known)
+        of_own = sp.csr_array(_best(listed) + known)
+        of_other = sp.csr_array(_best(sp.csr_array(listed.T)) + known.T)
+        believed = sp.csr_array(of_own.maximum(of_other.T))
         if number > 0:
-            forth = _sub_relations(own, other, believed)
-            back = _sub_relations(other, own, sp.csr_array(believed.T))
+            forth, back = _sub_relations(own, other, of_own), _sub_relations(other, own, of_other)
         task.step(number + 1, _ROUNDS, f"{believed.nnz:,} pairs")
-    return SparseScores(sp.csr_array(listed + known))
+    return SparseScores(listed)
 
 
 def _entities(
     own: _Side, other: _Side, believed: sp.csr_array, forth: Floats, back: Floats, seeds: Ids
 ) -> sp.csr_array:
-    """Pr(y ≡ y′) = 1 − Π (1 − p·Pr(r′ ⊆ r)·fun r)(1 − p·Pr(r ⊆ r′)·fun r′), the best of each row.
+    """−ln Π (1 − p·Pr(r′ ⊆ r)·fun r)(1 − p·Pr(r ⊆ r′)·fun r′), the best of each row; Pr(y ≡ y′) = 1 − Π.
 
-    ln of the product is S M Tᵀ: S leads from y to (x, r), T from y′ to (x′, r′), and M holds ln of the factors.
+    It is S M Tᵀ: S leads from y to (x, r), T from y′ to (x′, r′), and M holds −ln of the factors. Logarithms still rank
+    what as probabilities all round to 1.
     """
     to_context, x, r = own.reached()
     to_other, x_other, r_other = other.reached()
@@ -108,29 +110,34 @@ def _entities(
     parts = []
     for start in range(0, own.n, _BLOCK):
         block = sp.csr_array(to_context[start : start + _BLOCK] @ onward)
-        block.data = -np.expm1(-block.data) / _DAMPING * free[block.indices]
+        block.data = np.round(block.data, 10) * free[block.indices]  # equal, in whatever order it was added up
         block.data[np.isin(row_numbers(block) + start, seeds[:, 0])] = 0.0
-        parts.append(_top(block, _LISTED))
+        parts.append(_top(block, _LISTED, -np.log1p(-_THETA * _DAMPING)))
     return sp.csr_array(sp.vstack(parts, format="csr"))
 
 
-def _top(matrix: sp.csr_array, k: int) -> sp.csr_array:
-    """The k largest entries of each row that are not below θ."""
+def _top(matrix: sp.csr_array, k: int, least: float) -> sp.csr_array:
+    """The k largest entries of each row, none below `least`."""
     row = row_numbers(matrix)
     order = np.lexsort((matrix.indices, -matrix.data, row))
     place = np.arange(len(order)) - matrix.indptr[row[order]]
-    kept = order[(place < k) & (matrix.data[order] >= _THETA)]
+    kept = order[(place < k) & (matrix.data[order] >= least)]
     return sp.csr_array((matrix.data[kept], (row[kept], matrix.indices[kept])), shape=matrix.shape)
 
 
 def _best(listed: sp.csr_array) -> sp.csr_array:
-    """What each entity of either side believes: its best partner."""
-    return sp.csr_array(_top(listed, 1).maximum(_top(sp.csr_array(listed.T), 1).T))
+    """The probability of the best partner of each row; of equally good ones none, whatever their order."""
+    row = row_numbers(listed)
+    largest = np.zeros(listed.shape[0])
+    np.maximum.at(largest, row, listed.data)
+    best = listed.data == largest[row]
+    kept = best & (np.bincount(row[best], minlength=len(largest))[row] == 1)
+    p = -np.expm1(-listed.data[kept]) / _DAMPING
+    return sp.csr_array((p, (row[kept], listed.indices[kept])), shape=listed.shape)
 
 
-def _sub_relations(own: _Side, other: _Side, believed: sp.csr_array) -> Floats:
+def _sub_relations(own: _Side, other: _Side, best: sp.csr_array) -> Floats:
     """Pr(r ⊆ r′): of the pairs r(x, y) whose ends have partners, those that r′ joins, by their probability."""
-    best = _top(believed, 1)
     partner, p = np.full(own.n, -1, np.int64), np.zeros(own.n)
     rows = row_numbers(best)
     partner[rows], p[rows] = best.indices, best.data

@@ -22,7 +22,7 @@ from dualmatch.research.baselines.views import Task
 
 @dataclass(frozen=True)
 class BaselineOptions:
-    """Which baseline, and what of it is not as in the registry; `quick` takes short vectors and few epochs."""
+    """Which baseline, and what of it is not as in the registry; `quick` takes few epochs."""
 
     name: str
     seed: int = 0
@@ -76,8 +76,15 @@ def run_baseline(
     limit = options.memory_limit or default_limit()
     with stages("relational"):
         function = getattr(importlib.import_module(f"{__package__}.{baseline.module}"), baseline.function)
-        dimension = options.dimension or (min(32, baseline.dimension) if options.quick else baseline.dimension)
-        task = Task(source, target, seeds, dimension, options.epochs_run, options.seed, stages.step)
+        task = Task(
+            source,
+            target,
+            seeds,
+            options.dimension or baseline.dimension,
+            options.epochs_run,
+            options.seed,
+            stages.step,
+        )
         scores = function(task)
     with stages("decode"):
         if not isinstance(scores, SparseScores):

@@ -132,11 +132,12 @@ class _WeightedSum(torch.autograd.Function):
         return pattern.forth.multiply(weight, x)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, Tensor]:
         weight, x = ctx.saved_tensors
         g = gradients[0].contiguous()
         pattern: WeightedPattern = ctx.pattern
-        return None, pattern.forth.sample(g, x), pattern.back.multiply(weight[pattern.order], g)
+        to_weight = pattern.forth.sample(g, x) if ctx.needs_input_grad[1] else None
+        return None, to_weight, pattern.back.multiply(weight[pattern.order], g)
 
 
 def weighted_sum(pattern: WeightedPattern, weight: Tensor, x: Tensor) -> Tensor:

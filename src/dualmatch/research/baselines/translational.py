@@ -137,7 +137,7 @@ def aligne(task: Task) -> FactorSimilarity:
     def limit_loss(batch: Ids) -> Callable[[], Tensor]:
         tails = task.rng.random(len(batch)) < 0.5
         replaced = np.where(tails, batch[:, 2], batch[:, 0])
-        drawn = _near(task, lists, replaced, n_negatives)
+        drawn = near_entities(task, lists, replaced, n_negatives)
         changed = np.repeat(batch, n_negatives, axis=0)
         changed[np.arange(len(changed)), np.repeat(np.where(tails, 2, 0), n_negatives)] = drawn.ravel()
         false = torch.from_numpy(~np.isin(_keys(task, changed), known))  # true triples are no negatives
@@ -193,7 +193,7 @@ def nearest_in_graph(task: Task, vectors: Tensor, k: int, block: int = 1000) -> 
     return lists
 
 
-def _near(task: Task, lists: list[Ids], entity: Ids, count: int) -> Ids:
+def near_entities(task: Task, lists: list[Ids], entity: Ids, count: int) -> Ids:
     """(len(entity), count): some of the neighbours of each."""
     out = np.empty((len(entity), count), np.int64)
     for table, first, own in zip(lists, (0, task.n_source), (True, False), strict=True):

@@ -6,6 +6,8 @@ from typing import Final
 
 from dualmatch.config import Method
 from dualmatch.evaluate import common_pairs
+from dualmatch.research.baselines import BASELINES
+from dualmatch.research.experiments import comparison
 from dualmatch.research.experiments.paper import HIGH_PAIRS, OVERALL, PSEUDO_SEEDS, SENSITIVITY, SETTINGS, Setting
 from dualmatch.research.experiments.results import NOT_RUN, Report, Row, Table, Value, columns, hits_columns, hits_of
 from dualmatch.research.experiments.subject import Subject
@@ -29,22 +31,37 @@ _RULE: Final = (
 
 def overall(study: Study) -> Report:
     """Every method in every setting, mean ± standard deviation over seeds where there is chance in it."""
-    tables = []
+    tables, figures, findings = [], [], []
     for bench in study.benches():
         subject = bench.subject
         normal, less = len(subject.seeds("normal")), len(subject.seeds("less"))
         title = f"{subject.name}: normal setting {normal:,} seeds, less-seed setting {less:,}, unsupervised none"
-        rows = _quoted_overall(subject.paper_name)
+        rows: list[Row] = []
+        for quoted in _quoted_overall(subject.paper_name):
+            rows.append(quoted)
+            for name in study.baselines:
+                if quoted[0] in (BASELINES[name].title, BASELINES[name].quoted):
+                    rows += comparison.baseline_rows(bench, study, name)
+        listed = {row[0] for row in rows}
+        for name in study.baselines:
+            if BASELINES[name].title not in listed:
+                rows += comparison.baseline_rows(bench, study, name)
         for method in study.methods:
             for protocol in ("paper", "open"):
                 hits = _measured(bench, study, method, protocol, [(setting, "all") for setting in SETTINGS])
                 rows.append((method, f"ours, {subject.name}", protocol, *hits))
         tables.append(Table(subject.slug, title, _OVERALL_COLUMNS, tuple(rows)))
+        if study.baselines:
+            found = comparison.measured(bench, study)
+            tables.append(comparison.cost_table(bench, found))
+            findings += comparison.notes(bench, found)
+            figures += [figure] if (figure := comparison.cost_figure(bench, found)) else []
     for name in study.absent(*_PAPER_DATASETS):
         ours = ((method, "ours", "paper", *[NOT_RUN] * (3 * len(SETTINGS))) for method in study.methods)
         title = f"{name} (dataset not available)"
         tables.append(Table(name.lower(), title, _OVERALL_COLUMNS, (*_quoted_overall(name), *ours)))
-    return Report("overall", "Overall results", (*tables, _pseudo_seeds(study)))
+    tables.append(_pseudo_seeds(study))
+    return Report("overall", "Overall results", tuple(tables), tuple(figures), tuple(findings))
 
 
 def _quoted_overall(name: str | None) -> list[Row]:

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 CELL_FORMAT: Final = 1  # raise it by hand when what a cell holds, or how it is computed, changes
 _NO_FIGURES: Final = ("app", "charts", "cli", "report", "research", "review")  # rooms that no figure depends on
+_BASELINES: Final = ("research", "baselines")  # but for these
 
 Key = Mapping[str, Any]
 Result = dict[str, Any]
@@ -150,7 +151,7 @@ def here() -> Provenance:
     package, digest = Path(__file__).parents[2], hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package)
-        if name.parts[0] not in _NO_FIGURES:
+        if name.parts[0] not in _NO_FIGURES or name.parts[:2] == _BASELINES:
             digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     system = f"{platform.system()}, Python {platform.python_version()}"

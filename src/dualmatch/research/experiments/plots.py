@@ -43,6 +43,7 @@ class Panel:
     y_label: str
     series: tuple[Series, ...]
     logarithmic: bool = False
+    logarithmic_x: bool = False
     categories: tuple[str, ...] = ()
 
 
@@ -136,6 +137,11 @@ def _draw_lines(axes: Any, panel: Panel, ring: str) -> None:
             axes.annotate(words, place, below, textcoords="offset points", fontsize=9, ha="center", va="top")
     if ring and any(series.ringed for series in panel.series):
         axes.plot([], [], marker="o", markersize=11, fillstyle="none", color="black", linestyle="none", label=ring)
+    if panel.logarithmic_x:
+        from matplotlib.ticker import FuncFormatter
+
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(_plainly))
     if panel.logarithmic:
         axes.set(xscale="log", yscale="log")
         _plain_ticks(axes, panel.series)

@@ -19,12 +19,16 @@ from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan
 from dualmatch.evaluate import evaluate, pair_quality, paper_ranking, ranking
 from dualmatch.graph.arrays import Pairs
+from dualmatch.memory import peak_since
 from dualmatch.methods.align import align, decode_channels, time_plan, train
 from dualmatch.methods.alignment import Alignment, SoftPlan
 from dualmatch.methods.context import MethodContext
 from dualmatch.methods.resources import quick_unit_seconds
 from dualmatch.methods.run_store import NullStore
 from dualmatch.progress import Progress, Stages
+from dualmatch.research.baselines import BASELINES
+from dualmatch.research.baselines.run import BaselineOptions, run_baseline
+from dualmatch.research.baselines.scores import SparseScores, plan_of
 from dualmatch.research.experiments.cells import Arrays, Cells, Key, Result, computed
 from dualmatch.research.experiments.paper import Setting
 from dualmatch.research.experiments.subject import Subject
@@ -43,11 +47,16 @@ class Study:
     seeds: tuple[int, ...] = (0,)
     options: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress | None = None
+    baselines: tuple[str, ...] = ()
 
     def seeds_of(self, method: Method) -> tuple[int, ...]:
         """The training seeds to run a method with: one where no randomness, none if it was not asked for."""
         seeds = self.seeds if method in TRAINED else self.seeds[:1]
         return seeds if method in self.methods else ()
+
+    def seeds_of_baseline(self, name: str) -> tuple[int, ...]:
+        """The same of a baseline."""
+        return self.seeds if BASELINES[name].has_chance else self.seeds[:1]
 
     def benches(self) -> Iterator[Workbench]:
         """A workbench for each dataset, one at a time: each holds large matrices."""
@@ -123,6 +132,33 @@ class Workbench:
             "pseudo_seeds": self._pseudo_seed_quality(),
             "seconds": {"temporal": self.temporal()[1]},
             "unit_seconds": unit,
+        }
+
+    def baseline(self, name: str, setting: Setting, seed: int = 0) -> Result | None:
+        """A run of a baseline: rankings by its own rule, and of the same scores through Sinkhorn; its cost."""
+        if setting == "unsupervised" or not self.subject.allows(setting):
+            return None
+        has_chance = BASELINES[name].has_chance
+        dimension = self.options.get("dimension")
+        options = BaselineOptions(name, seed if has_chance else 0, dimension=dimension, quick=bool(self.options))
+        key = self.key("baseline", name, setting, seed if has_chance else None)
+        key = {**key, "options": {**self.options, "epochs": options.epochs_run}}
+        return self.cells.result(key, lambda: self._baseline(options, setting))
+
+    def _baseline(self, options: BaselineOptions, setting: Setting) -> Result:
+        subject, unit, cpu = self.subject, quick_unit_seconds(), time.process_time()
+        with peak_since() as peak:
+            run = run_baseline(options, subject.source, subject.target, subject.seeds(setting), self.progress)
+        cpu = time.process_time() - cpu
+        sets = subject.sets(setting)
+        limit, sparse = self.config().memory_limit // 2, isinstance(run.scores, SparseScores)
+        return {
+            "protocols": rankings_of(run.plan, sets),
+            "by_sinkhorn": None if sparse else rankings_of(plan_of(run.scores, "sinkhorn", limit), sets),
+            "seconds": dict(run.seconds),
+            "cpu_seconds": cpu,
+            "unit_seconds": unit,
+            "peak_mb": peak(),
         }
 
     def context(self, **options: Any) -> MethodContext:
