@@ -40,8 +40,8 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     wrong = [name for name in asked if name not in (*ALL_METHODS, ALL_BASELINES)] or ([] if asked else [text])
     if wrong:
         raise click.BadParameter(
-            f"{wrong[0]!r} is not a method; choose among {', '.join(METHODS)}, the baselines {', '.join(BASELINES)}, or "
-            f"{ALL_BASELINES} for all of these"
+            f"{wrong[0]!r} is not a method; choose among {', '.join(METHODS)}, the baselines "
+            f"{', '.join(BASELINES)}, or {ALL_BASELINES} for all of these"
         )
     return tuple(
         method for method in ALL_METHODS if method in asked or (ALL_BASELINES in asked and method in BASELINES)
