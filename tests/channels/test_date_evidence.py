@@ -89,10 +89,12 @@ def twin_view(sides: DatedPair, a: int, b: int, model: DateAgreement, view: int)
             int((side.entity == side.entity[at]).astype(int) @ (side.relation == side.relation[at]))
             for side, at in ((own, date), (other, there))
         ]
+        chance = alike[1] * twin_chance(own, date, level)
         if gap < 0:
-            weight = math.log(rate / min(1.0, alike[1] * twin_chance(own, date, level)))
+            weight = math.log(rate / min(1.0, chance))
         else:
-            weight = math.log(1 - rate) + (math.log(model.gaps[level, gap]) if alike == [1, 1] else 0.0)
+            weight = math.log((1 - rate) / (1 - min(0.9, chance)))
+            weight += math.log(model.gaps[level, gap]) if alike == [1, 1] else 0.0
         key = int(own.begin.code[date]) // encode_date(1), int(other.begin.code[there]) // encode_date(1)
         if key not in weights or abs(weight) > abs(weights[key]):
             weights[key] = weight

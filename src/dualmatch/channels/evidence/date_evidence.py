@@ -27,6 +27,7 @@ from dualmatch.graph.times import ends_before_begin
 
 LEAST_RATE: Final = 0.1
 """Relations whose dates agree more seldom in true pairs are not compared."""
+_MOST_CHANCE: Final = 0.9  # a date nearly all entities have: that one of them differs from it is still no proof
 _CROWD: Final = 5  # more entities with one date than a search lists: the partner may be one that is not listed
 
 
@@ -143,9 +144,11 @@ def _view(sides: DatedPair, pairs: Compared, model: DateAgreement, view: int) ->
     rate, date, there = rate[at], date[at], there[at]
     level, gap = pairs.level[at], pairs.gap[at]
     single = (own.alike[date] == 1) & (other.alike[there] == 1)
-    differs = np.log1p(-rate) + np.where(single, np.log(model.gaps[level, gap]), 0.0)
-    chance = np.minimum(_chance_of_agreement(sides, pairs, view, at) * other.alike[there], 1.0)
-    weight = np.where(gap < 0, np.log(rate) - np.log(chance), differs)
+    chance = _chance_of_agreement(sides, pairs, view, at) * other.alike[there]
+    agrees = np.log(rate) - np.log(np.minimum(chance, 1.0))
+    differs = np.log1p(-rate) - np.log1p(-np.minimum(chance, _MOST_CHANCE))
+    differs += np.where(single, np.log(model.gaps[level, gap]), 0.0)
+    weight = np.where(gap < 0, agrees, differs)
     # the same two years again, by other relations: the weightiest of them
     order = np.lexsort((at, -np.abs(weight), other.year[there], own.year[date], pairs.pair[at]))
     keys = pairs.pair[at], own.year[date], other.year[there]
@@ -155,10 +158,11 @@ def _view(sides: DatedPair, pairs: Compared, model: DateAgreement, view: int) ->
 
 
 def _chance_of_agreement(sides: DatedPair, pairs: Compared, view: int, at: Ids) -> Floats:
-    """How likely the date of one side is by chance, as far as the two agree."""
+    """How likely the date of one side is by chance, as far as the two agree; else of a date so precise."""
     own, f, j = sides[view], pairs.date[0][at], pairs.date[1][at]
     date = pairs.date[view][at]
-    chance = np.ones(len(at))
+    differs = (pairs.gap[at] >= 0) & (own.begin.precision[date] >= 0)
+    chance = np.where(differs, own.chance[0][pairs.level[at], date], 1.0)
     begin_level, begin_same = compared(sides[0].begin, sides[1].begin, f, j)
     end_level, end_same = compared(sides[0].end, sides[1].end, f, j)
     chance[begin_same] = own.chance[0][begin_level[begin_same], date[begin_same]]
