@@ -181,7 +181,7 @@ def test_operands_are_sent_again_over_a_closed_connection(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("errors", "status", "sent", "raised"),
     [
-        ([CommClosedError("in <TLS>")] * 9, "running", 5, CommClosedError),
+        ([CommClosedError("in <TLS>")] * 9, "running", 5, InputError),
         ([TimeoutError("No valid workers found")] * 9, "running", 1, TimeoutError),
         ([CommClosedError("in <TLS>")] * 9, "closed", 1, InputError),
     ],

@@ -14,19 +14,21 @@ import asyncio
 import logging
 import os
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import numpy as np
 
 from dualmatch.engine import Spans, T, spans_of, usable_cores
 from dualmatch.engine.exchange import ARRAY_FILE, Stored, store
-from dualmatch.errors import InputError, OutputError
+from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 from dualmatch.version import __version__
 
@@ -44,6 +46,8 @@ _ATTEMPTS: Final = 5
 # How long the scheduler gets to notice that a worker is dead; each time twice as long.
 _PAUSE_SECONDS: Final = 0.2
 _POLL_SECONDS: Final = 2.0
+_ANSWER_SECONDS: Final = 30.0  # for what a scheduler or worker answers at once
+_START_SECONDS: Final = 120.0  # for a local cluster to start
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
 
 
@@ -158,8 +162,12 @@ class Cluster:
         try:
             yield
         except Exception as error:
-            if self.client.status != "running":
-                raise InputError(f"the cluster has gone away ({error}); start it again ({_RESUME})") from error
+            if self.client.status != "running" or type(error).__name__ == "CommClosedError":
+                raise InputError(
+                    f"the cluster has gone away ({in_brief(error)}); start it again ({_RESUME})"
+                ) from error
+            if isinstance(error, StalledError):
+                raise InputError(f"the cluster does nothing ({error}); see that workers run ({_RESUME})") from error
             if type(error).__name__ == "KilledWorker":
                 raise InputError(
                     "every worker that took up one of the blocks died of it, as when memory runs out; give workers "
@@ -171,27 +179,30 @@ class Cluster:
         for attempt in range(_ATTEMPTS):
             arguments = [[each.future if isinstance(each, _Sent) else each for each in call] for call in calls]
             futures = [self.client.submit(_computed, function, *each, pure=False) for each in arguments]
-            self._wait_for(futures)
-            results: list[T] = self.client.gather(futures, errors="skip")
-            if all(future.status == "finished" for future in futures):
-                return results
             try:
+                self._wait_for(futures)
+                results: list[T] = self.client.gather(futures, errors="skip")
+                if all(future.status == "finished" for future in futures):
+                    return results
                 return [future.result() for future in futures]  # the first error, in the order of the blocks
             except Exception as error:
                 if attempt + 1 == _ATTEMPTS or not _lost(error) or self.client.status != "running":
                     raise
                 logger.warning("operands were lost with their worker: the step begins anew (%s)", error)
+                with suppress(Exception):
+                    within(_ANSWER_SECONDS, self.client.cancel, futures)
                 for sent in {id(each): each for call in calls for each in call if isinstance(each, _Sent)}.values():
                     sent.future = self._scattered(sent.value)
         raise AssertionError("unreachable")
 
     def _wait_for(self, futures: list[Any]) -> None:
-        """Wait until all futures are done, or the cluster is silent for too long: gathering has no time limit."""
+        """Wait until all futures are done, or the cluster is silent or idle for too long: gathering has no limit."""
         from concurrent.futures import CancelledError
 
         from distributed import wait
 
         silent_since: float | None = None
+        idle_since: float | None = None
         while True:
             try:
                 wait(futures, timeout=_POLL_SECONDS)
@@ -201,14 +212,25 @@ class Cluster:
             except TimeoutError:
                 if self.client.status == "running":
                     silent_since = None
+                    idle_since = (idle_since or time.monotonic()) if self._is_idle() else None
+                    if idle_since is not None and time.monotonic() - idle_since > _SILENT_SECONDS:
+                        raise StalledError("no worker has taken up a block for too long") from None
                     continue
                 silent_since = silent_since or time.monotonic()
                 if self.client.status == "closed" or time.monotonic() - silent_since > _SILENT_SECONDS:
                     raise
 
+    def _is_idle(self) -> bool:
+        """Whether blocks wait and no worker works, as where all have died and none has come back."""
+        try:
+            return not any(within(_ANSWER_SECONDS, self.client.processing).values())
+        except Exception as error:
+            logger.debug("the scheduler does not say what is going on (%s)", error)
+            return True
+
     def sees(self, files: Iterable[Path]) -> bool:
         paths = [path.resolve() for path in files]
-        here, there = states_of(paths), self.client.run(states_of, paths)
+        here, there = states_of(paths), on_all_workers(self.client, states_of, paths)
         return bool(there) and None not in here and all(each == here for each in there.values())
 
     def _workers_see_files(self) -> bool:
@@ -225,6 +247,45 @@ class Cluster:
                 f"{self._folder}: cannot be written into ({error.strerror or error}); give --exchange a folder with "
                 "room for what the workers compute on"
             ) from error
+
+
+class StalledError(Exception):
+    """Blocks wait, and no worker takes them up."""
+
+
+def within(seconds: float, call: Callable[..., T], *arguments: Any) -> T:
+    """What a call returns; a TimeoutError where it takes longer. Dask's own calls may wait for ever."""
+    ended: list[tuple[bool, Any]] = []
+
+    def run() -> None:
+        try:
+            ended.append((True, call(*arguments)))
+        except BaseException as error:
+            ended.append((False, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not ended:
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    is_done, result = ended[0]
+    if not is_done:
+        raise result
+    return cast(T, result)
+
+
+def on_all_workers(client: Client, function: Callable[..., T], *arguments: Any) -> dict[str, T]:
+    """What a function returns on each worker; asked again where one dies meanwhile."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return within(_ANSWER_SECONDS, lambda: client.run(function, *arguments))
+        except OSError as error:  # CommClosedError, TimeoutError
+            if attempt + 1 == _ATTEMPTS or client.status != "running":
+                raise InputError(
+                    f"the workers of the cluster do not answer ({in_brief(error)}); see that they run, and try again"
+                ) from None
+            time.sleep(_PAUSE_SECONDS * 2**attempt)
+    raise AssertionError("unreachable")
 
 
 def _computed(function: Callable[..., T], *arguments: Any) -> T:
@@ -252,7 +313,10 @@ def _lost(error: Exception) -> bool:
     """Whether an operand went with its worker, which only sent ones can."""
     from concurrent.futures import CancelledError
 
-    return isinstance(error, CancelledError) or type(error).__name__ == "FutureCancelledError"
+    return isinstance(error, CancelledError | StalledError) or type(error).__name__ in (
+        "FutureCancelledError",
+        "CommClosedError",
+    )
 
 
 def _connected(scheduler: str | None, workers: int, connect_seconds: float, stack: ExitStack) -> Client:
@@ -266,7 +330,8 @@ def _connected(scheduler: str | None, workers: int, connect_seconds: float, stac
     if scheduler is None:
         security = Security.temporary()
         stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))
-        local = LocalCluster(
+        start = partial(
+            LocalCluster,
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
@@ -276,12 +341,12 @@ def _connected(scheduler: str | None, workers: int, connect_seconds: float, stac
             memory_limit=0,  # the operands are mapped files: what they take is not the worker's to give back
             silence_logs=logging.ERROR,
         )
-        return Client(stack.enter_context(local), security=security)
-    try:
-        client = Client(scheduler, timeout=connect_seconds)
-    except (OSError, ValueError, TypeError) as error:
+        return Client(stack.enter_context(_started(start)), security=security)
+    try:  # whatever listens there: something silent, or something that answers junk
+        client = within(connect_seconds + 5.0, partial(Client, scheduler, timeout=connect_seconds))
+    except Exception as error:
         raise InputError(
-            f"--scheduler {scheduler}: no Dask scheduler answers there ({error}); check the address"
+            f"--scheduler {scheduler}: no Dask scheduler answers there ({in_brief(error)}); check the address"
         ) from None
     try:
         check_workers(client, scheduler)
@@ -289,6 +354,21 @@ def _connected(scheduler: str | None, workers: int, connect_seconds: float, stac
         _leave(client)
         raise
     return client
+
+
+def _started(start: Callable[[], Any]) -> Any:
+    """The local cluster; started again where a worker dies while it starts."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return within(_START_SECONDS, start)
+        except (RuntimeError, OSError) as error:
+            if attempt + 1 == _ATTEMPTS:
+                raise InputError(
+                    f"the workers of a local cluster do not start ({in_brief(error)}); start fewer with --workers, or "
+                    "leave --engine dask out"
+                ) from None
+            logger.warning("a worker died while it started: the cluster is started again (%s)", in_brief(error))
+    raise AssertionError("unreachable")
 
 
 def _leave(client: Client) -> None:
@@ -303,10 +383,12 @@ def _leave(client: Client) -> None:
 
 def check_workers(client: Client, scheduler: str) -> None:
     """Refuse a cluster without workers, or whose workers would compute something else, or nothing at all."""
-    if not client.scheduler_info()["workers"]:
+    if not within(_ANSWER_SECONDS, client.scheduler_info)["workers"]:
         raise InputError(f"--scheduler {scheduler}: the cluster has no workers; start some (dask worker {scheduler})")
     try:
-        versions = set(client.run(version_here).values())
+        versions = set(on_all_workers(client, version_here).values())
+    except InputError:
+        raise
     except Exception as error:  # whatever a worker makes of a module that it does not have
         raise InputError(
             f"--scheduler {scheduler}: its workers cannot run dualmatch ({error}); install version {__version__} there"
