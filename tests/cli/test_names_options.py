@@ -130,3 +130,13 @@ def test_the_same_ids_are_seeds(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert seeds == {"1", "2", "3"}  # what files say of an entity wins
     assert links["3"] == "b4"
     assert links.get("0") != "0"
+
+
+def test_inspect_counts_labels(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["inspect", "left.nt", *SHORT, "--json", "-"])
+    assert "6 of 6 entities have a label" in json.loads(capsys.readouterr().out)["notes"]
+    main(["inspect", "left.nt", "right.nt", *SHORT])
+    assert "note: comparing names: 6 and 6 entities have a label\n" in capsys.readouterr().err
+    (here / "right.nt").write_text(ring("b", {}))
+    main(["inspect", "left.nt", "right.nt", *SHORT])
+    assert "note: names are not compared: no entity of right.nt has a label\n" in capsys.readouterr().err

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.reader_options import Asked, reading_options, side_options
+from dualmatch.cli.reader_options import Asked, NamesOptions, reading_options, side_options
 from dualmatch.cli.shared_options import PATH, force_option, json_option, talk_options
 from dualmatch.errors import InputError
 from dualmatch.files.atomic import check_outputs
@@ -55,6 +55,7 @@ def inspect_command(
     """
     from dualmatch.inspection import inspect_graph, time_overlap
 
+    asked = asked.with_names(NamesOptions(None, (), None, None), compared=True)
     spec = asked.input_spec(paths, source, target)
     check_outputs([asked.rejected], spec.files, force)
     json_output = console.JsonOutput.checked(json_path, force, (*spec.files, asked.rejected))
@@ -89,6 +90,9 @@ def _read(spec: InputSpec, asked: Asked) -> tuple[Reading, ...]:
     paths = spec.paths
     if len(paths) == 1 and not os.path.isdir(paths[0]) and not spec.target:
         reading = read([*paths, *spec.source], spec.options[0])
+        if reading.literals is not None and reading.literals.labels:
+            words = f"{len(reading.literals.labels):,} of {reading.graph.n_entities:,} entities have a label"
+            reading = replace(reading, notes=(*reading.notes, words))
         asked.report(reading.notes, reading.rejections)
         return (reading,)
     if not (paths or spec.source or spec.target):
