@@ -21,7 +21,7 @@ from io_facts import facts_of
 
 TABLE = b"head\trelation\ttail\ttime\nAda\tmet\tCharles\t1833\n"
 ADA = [("Ada", "met", "Charles", "1833", "1833")]
-PACKERS = {"gzip": gzip.compress, "zstd": zstandard.compress}
+PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "zstd": zstandard.compress}
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.zst"])
@@ -55,7 +55,9 @@ def test_packed_parquet_and_links_without_the_ending(tmp_path: Path, pack: Calla
     [
         ("a.tsv.gz", TABLE, "is not packed as its name says; leave the .gz out of it, or make it again"),
         ("a.tsv.zst", TABLE, "broken or cut off, it cannot be unpacked"),
-        ("a.tsv", bz2.compress(TABLE), "is packed with bzip2, which is not read; unpack it, or pack it as .gz or .zst"),
+        ("a.tsv.bz2", TABLE, "is not packed as its name says; leave the .bz2 out of it, or make it again"),
+        ("a.tsv.bz2", bz2.compress(TABLE)[:-5], "broken or cut off, it cannot be unpacked"),
+        ("a.tsv.bz2", bz2.compress(TABLE * 99)[:-40] + b"x" * 40, "broken or cut off, it cannot be unpacked"),
         ("a.tsv", lzma.compress(TABLE), "is packed with xz, which is not read; unpack it"),
         ("a.tsv", b"PK\x03\x04\x14\x00", "is packed with zip, which is not read; unpack it"),
     ],
@@ -65,6 +67,11 @@ def test_what_is_packed_otherwise_is_reported(tmp_path: Path, name: str, content
     with pytest.raises(InputError) as caught:
         read_graph(tmp_path / name)
     assert str(caught.value).startswith(f"{tmp_path / name}: {words}")
+
+
+def test_many_streams_of_bzip2_are_one_file(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv.bz2").write_bytes(bz2.compress(TABLE[:9]) + bz2.compress(b"") + bz2.compress(TABLE[9:]))
+    assert facts_of(read_graph(tmp_path / "a.tsv.bz2")) == ADA
 
 
 def test_text_that_begins_like_bzip2_is_text(tmp_path: Path) -> None:

@@ -110,7 +110,10 @@ def test_wikidata_statements(tmp_path: Path) -> None:
         ("Q7", "P31", "Q5", "?", "?"),
         ("Q7", "P551", "Q84", "1835", "1852-11-27"),
     ]
-    assert reading.notes == (f"{path}: 1 times coarser than a year are taken as unknown",)
+    assert reading.notes == (
+        f"{path}: 1 times coarser than a year are taken as unknown",
+        f"{path}: left out: deprecated statements (1), unknown values (1)",
+    )
     assert reading.literals is not None
     assert reading.literals.labels == {reading.graph.entity_rows["Q7"]: "Ada"}
 

@@ -165,7 +165,9 @@ def test_a_wrong_last_line_is_one_problem(tmp_path: Path) -> None:
 def test_no_lines_no_statements() -> None:
     assert [*plain_lines(io.BytesIO(b""), True)] == []
     ((found, others),) = plain_lines(io.BytesIO(b"\n\n"), True)
-    assert found.plain.schema == pl.Schema({**dict.fromkeys("spog", pl.String), "literal": pl.Boolean})
+    assert found.plain.schema == pl.Schema(
+        {**dict.fromkeys("spog", pl.String), "literal": pl.Boolean, "tag": pl.String}
+    )
     assert (found.plain.height, others) == (0, [])
 
 

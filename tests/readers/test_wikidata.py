@@ -1,4 +1,4 @@
-"""Wikidata's JSON, line by line."""
+"""Wikidata's JSON, line by line and in any other layout."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from dualmatch import InputError
+from dualmatch.files.json_values import json_values
 from dualmatch.readers.read import read, read_graph
-from dualmatch.readers.read_options import ReadOptions
-from io_facts import facts_of
+from dualmatch.readers.read_options import ReadOptions, TimePredicates
+from io_facts import dates_of, facts_of
 
 
 def entity_value(name: str) -> dict[str, Any]:
@@ -30,6 +31,7 @@ ADA: dict[str, Any] = {
     "type": "item",
     "id": "Q7259",
     "labels": {"en": {"language": "en", "value": "Ada Lovelace"}, "de": {"language": "de", "value": "Ada"}},
+    "aliases": {"en": [{"language": "en", "value": "Countess of Lovelace"}]},
     "claims": {
         "P551": [
             statement(
@@ -70,14 +72,25 @@ FACTS = [
         '{{"entities": {{"Q7259": {}}}}}',
         "\ufeff{}",
         '{}\n{{"id": "Q5", "claims": []}}',
+        "[{},{}]",
+        "[{},\n{}]\n",
+        " [ {}\r\n,\r\n\r\n{} ] ",
+        '[{{"id": "Q5", "claims": []}},{}',
     ],
 )
-def test_dumps_lines_and_single_entities(tmp_path: Path, wrap: str) -> None:
+@pytest.mark.parametrize("indent", [None, 0, 2])
+def test_dumps_lines_arrays_and_single_entities(tmp_path: Path, wrap: str, indent: int | None) -> None:
     path = tmp_path / "a.json"
-    path.write_text(wrap.format(json.dumps(ADA), json.dumps(ADA)))
+    path.write_text(
+        wrap.format(json.dumps(ADA, indent=indent), json.dumps(ADA, indent=indent)) + "]" * wrap.endswith(",{}")
+    )
     reading = read([path], ReadOptions())
     assert facts_of(reading.graph) == FACTS
+    assert dates_of(reading.graph) == [("Q7259", "P569", "1815-12-10", "1815-12-10")]
     assert reading.notes[0].endswith("times coarser than a year are taken as unknown")
+    once = 1 if "{}" in wrap and wrap.count("{}") == 1 else 2
+    left = f"deprecated statements ({once}), labels ({3 * once}), literals ({once}), unknown values ({once})"
+    assert reading.notes[1] == f"{path}: left out: {left}"
 
 
 def test_labels_and_literals_on_request(tmp_path: Path) -> None:
@@ -89,7 +102,7 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
     rows = [reading.graph.entities[row] for row in reading.literals.entity]
     assert list(zip(rows, reading.literals.attribute, reading.literals.value, strict=True)) == [
         ("Q7259", "P1", "a text"),
-        ("Q7259", "P569", "+1815-12-10T00:00:00Z"),
+        ("Q7259", "alias", "Countess of Lovelace"),
         ("Q7259", "label", "Ada"),
         ("Q7259", "label", "Ada Lovelace"),
         ("Q84", "label", "London"),
@@ -113,7 +126,7 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
         ("[" * 100_000, ":2: no Wikidata entity: brackets within brackets without end"),
         (
             json.dumps({"id": "Q1", "claims": {"P1": [statement(entity_value("Q2"), P580=[time_value("soon", 9)])]}}),
-            ":2: no Wikidata entity: statement 1 of P1 of Q1: 'soon' is no date",
+            ":2: statement 1 of P1 of Q1: 'soon' is no time of a Wikibase",
         ),
         (
             json.dumps(
@@ -130,7 +143,7 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
                     },
                 }
             ),
-            ":2: ends in 1899, before it begins in 1900",
+            ":2: Q1 P1 Q2 ends in 1899, before it begins in 1900",
         ),
     ],
 )
@@ -138,6 +151,96 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, line: str, word
     path = tmp_path / "a.json"
     path.write_bytes(f"{json.dumps(ADA)},\n{line}\n".encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError) as caught:
-        read_graph(path)
+        read_graph(path, on_error="stop")
     assert str(caught.value).removeprefix(str(path)).startswith(words)
+    assert facts_of(read_graph(path, on_error="skip")) == FACTS
+
+
+YEAR_2025 = time_value("+2025-00-00T00:00:00Z", 9)
+SPOILT: dict[str, Any] = {
+    "id": "Q1",
+    "labels": {"en": {"value": "x"}, "de": {"value": 3}},
+    "claims": {
+        "P1": [
+            statement(entity_value("Q2"), P580=[time_value("soon", 9)], P582=[time_value("+1900-00-00T00:00:00Z", 9)]),
+            statement(entity_value("Q3"), P585=[time_value("-13798000000-00-00T00:00:00Z", 3)]),
+            statement(entity_value("Q4"), P585=[time_value("+00000001917-12-06T00:00:00Z", 11)]),
+            statement(entity_value("Q5"), P580=[YEAR_2025], P582=[time_value("+2012-00-00T00:00:00Z", 9)]),
+            statement(entity_value("Q6"), P580=[{"snaktype": "value", "datavalue": {"value": {"time": "+1900"}}}]),
+            statement({"snaktype": "value", "datavalue": {"type": "wikibase-entityid", "value": {}}}),
+        ],
+        "P569": [statement(time_value(f"+1987-02-{day}T00:00:00Z", exact)) for day, exact in ((30, 11), ("00", 10))],
+    },
+}  # fmt: skip
+SPOILT_FACTS = [
+    ("Q1", "P1", "Q2", "?", "1900"),
+    ("Q1", "P1", "Q3", "?", "?"),
+    ("Q1", "P1", "Q4", "1917-12-06", "1917-12-06"),
+    ("Q1", "P1", "Q5", "?", "?"),
+    ("Q1", "P1", "Q6", "?", "?"),
+]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_value_that_cannot_be_used_costs_that_value(tmp_path: Path, indent: int | None) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(SPOILT, indent=indent))
+    reading = read([path], ReadOptions(literals=True))
+    assert facts_of(reading.graph) == SPOILT_FACTS
+    assert dates_of(reading.graph) == [("Q1", "P569", "1987-02", "1987-02")]
+    assert [note.removeprefix(f"{path}: ") for note in reading.notes] == [
+        "1 times coarser than a year are taken as unknown",
+        "2 values that cannot be read are left out, the first on line 1: label of Q1: text is missing where 3 stands",
+        "3 times that are no dates are taken as unknown, the first on line 1: statement 1 of P1 of Q1: "
+        "'soon' is no time of a Wikibase; it writes +1815-12-10T00:00:00Z",
+        "1 intervals that end before they begin are taken as unknown, the first on line 1: Q1 P1 Q5 ends in 2012, "
+        "before it begins in 2025",
+    ]  # fmt: skip
+
+
+def test_own_properties_for_time_and_statements_of_media_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    claims = {"P1": [statement(entity_value("Q2"), P9=[time_value("+1900-00-00T00:00:00Z", 9)])]}
+    path.write_text(json.dumps({"id": "M1", "statements": claims}))
+    predicates = TimePredicates(begin=("http://w/prop/qualifier/P9",))
+    assert facts_of(read_graph(path, time_predicates=predicates)) == [("M1", "P1", "Q2", "1900", "?")]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{\n "id": "Q1",\n "claims": {"P1" []}\n}', ":3: no JSON from character 18 on"),
+        ('[{"id": "Q1"}, {"id"', ":1: no JSON from character 21 on"),
+        ('[{"id": "Q1"}', ":1: an array that does not end from character 14 on"),
+        ('[{"id": "Q1",\n "x": 1} oh]', ":2: no JSON from character 10 on"),
+        ("{\n" + "[" * 100_000, ":2: "),
+        ("[" + "9" * 10_000 + "]", ":1: a number too long to read"),
+        (b'{\n"id":\n"\xff"}', ":3: not UTF-8 text; convert the file to UTF-8"),
+        ("[1, {}]", ":1: no Wikidata entity: a list, a number or a text where an object"),
+        ('{"@context": {}, "@id": "http://e/a"}', "add --format jsonld"),
+    ],
+)
+def test_what_is_broken_in_other_layouts(tmp_path: Path, content: str | bytes, words: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError) as caught:
+        read_graph(path)
+    assert str(caught.value).startswith(str(path))
+    assert words in str(caught.value)
+
+
+def test_a_long_array_is_read_in_pieces(tmp_path: Path) -> None:
+    """Values that are longer than a piece, cut anywhere, in letters of several bytes."""
+    entities = [
+        {"id": f"Q{i}", "claims": {"P1": [statement(entity_value(f"Qé{'é' * (i % 7) * 10}"))]}} for i in range(99)
+    ]
+    content = json.dumps(entities, ensure_ascii=False).encode()
+    for size in (1, 7, 100, 5000):
+        pieces = [content[at : at + size] for at in range(0, len(content), size)]
+        assert [value for _, value in json_values(pieces, tmp_path)] == entities
+
+
+def test_a_broken_first_line_of_a_dump_costs_that_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"id": "Q5", "claims": {"P1": [\n' + json.dumps(ADA) + "\n")
     assert facts_of(read_graph(path, on_error="skip")) == FACTS

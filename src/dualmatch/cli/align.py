@@ -151,8 +151,8 @@ def align_command(
 ) -> None:
     """Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.
 
-    A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf) or Wikidata's JSON, plain or .gz or .zst; - is
-    standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
+    A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf .jsonld) or Wikidata's JSON, plain or .gz, .bz2
+    or .zst; - is standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
 
     Beside the links OUTPUT.run.json is written, the record of the run: for dualmatch report, and to repeat the run with
     --config. Method evidence also writes OUTPUT.why.npz, which dualmatch explain and review read.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dualmatch.runs.graph_pair import GraphPair
     from dualmatch.runs.input_spec import InputSpec
 
-FORMATS: Final = ("csv", "tsv", "parquet", "ntriples", "nquads", "turtle", "trig", "rdfxml", "wikidata")
+FORMATS: Final = ("csv", "tsv", "parquet", "ntriples", "nquads", "turtle", "trig", "rdfxml", "jsonld", "wikidata")
 _TWICE: Final = "Given twice: the source's, then the target's."
 
 graphs_argument = click.argument("paths", nargs=-1, type=PATH, metavar="FOLDER | SOURCE TARGET")

@@ -1,7 +1,8 @@
-"""Bytes of a file or of standard input, plain, gzip or zstd, in blocks of whole lines."""
+"""Bytes of a file or of standard input, plain, gzip, bzip2 or zstd, in blocks of whole lines."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import os
@@ -19,10 +20,10 @@ from dualmatch.errors import InputError
 from dualmatch.files.bounded import LONGEST_LINE, Counted, Expanding, LongLineError, zstd_pieces
 
 STANDARD_INPUT: Final = Path("-")
-PACKED: Final = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
-"""Extension → first bytes of packed files; the bytes decide, whatever a file is called."""
+PACKED: Final = {".gz": rb"\x1f\x8b", ".zst": rb"\x28\xb5\x2f\xfd", ".bz2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"}
+"""Extension → first bytes of packed files, as a pattern; the bytes decide, whatever a file is called."""
 BLOCK_BYTES: Final = 1 << 26
-_NOT_READ: Final = {"bzip2": rb"BZh[1-9]1AY&SY", "xz": rb"\xfd7zXZ\x00", "zip": rb"PK\x03\x04"}
+_NOT_READ: Final = {"xz": rb"\xfd7zXZ\x00", "zip": rb"PK\x03\x04"}
 _LONGEST: Final = 10
 
 
@@ -32,7 +33,7 @@ def shown(path: Path) -> str:
 
 
 def unpacked_name(path: Path) -> str:
-    """The lower-case name of a file without ``.gz`` or ``.zst``.
+    """The lower-case name of a file without ``.gz``, ``.bz2`` or ``.zst``.
 
     >>> unpacked_name(Path("facts.NT.gz"))
     'facts.nt'
@@ -97,15 +98,19 @@ def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
     packing, ending = _packing(start), path.suffix.lower()
     if packing == ".gz":
         return gzip.open(file)  # type: ignore[return-value]
+    if packing == ".bz2":
+        return as_file(_bzip2_pieces(file))
     if packing == ".zst" or (ending == ".zst" and start):
-        return io.BufferedReader(_Pieces(zstd_pieces(file)), 1 << 20)
+        return as_file(zstd_pieces(file))
     for name, magic in _NOT_READ.items():
         if re.match(magic, start):
             raise InputError(
-                f"{shown(path)}: is packed with {name}, which is not read; unpack it, or pack it as .gz or .zst"
+                f"{shown(path)}: is packed with {name}, which is not read; unpack it, or pack it as .gz, .bz2 or .zst"
             )
-    if ending == ".gz" and start:
-        raise InputError(f"{shown(path)}: is not packed as its name says; leave the .gz out of it, or make it again")
+    if ending in PACKED and start:
+        raise InputError(
+            f"{shown(path)}: is not packed as its name says; leave the {ending} out of it, or make it again"
+        )
     return file
 
 
@@ -118,7 +123,7 @@ def _bounded(file: io.BufferedReader, path: Path, packed_bytes: Callable[[], int
 
 
 def _packing(start: bytes) -> str | None:
-    return next((ending for ending, magic in PACKED.items() if start.startswith(magic)), None)
+    return next((ending for ending, magic in PACKED.items() if re.match(magic, start)), None)
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -142,6 +147,21 @@ def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         length += len(data) - cut
     if rest := b"".join(kept):
         yield rest
+
+
+def as_file(pieces: Iterator[bytes]) -> io.BufferedReader:
+    """Pieces of bytes as a file to read from."""
+    return io.BufferedReader(_Pieces(pieces), 1 << 20)
+
+
+def _bzip2_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What a ``.bz2`` file holds; dumps are packed as many streams, one after the other."""
+    with bz2.BZ2File(file) as unpacked:
+        try:
+            while piece := unpacked.read(1 << 20):
+                yield piece
+        except OSError as error:
+            raise EOFError(error.strerror or str(error)) from None
 
 
 class _Pieces(io.RawIOBase):

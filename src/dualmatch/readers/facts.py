@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,8 @@ from dualmatch.readers.unread_dates import INTERVALS, UnreadDates
 logger = logging.getLogger(__name__)
 
 Mask = NDArray[np.bool_]
+LITERAL: Final = "literals"
+"""What `Collector.left_out` calls values that are neither entities nor dates."""
 
 MOST_COLUMNS: Final = 10_000
 _INTERVAL: Final = tuple(map(pl.col, INTERVAL))
@@ -78,6 +81,8 @@ class Collector:
         self.are_sets: list[bool] = []
         """For each file, whether repeating a fact adds nothing, as in RDF; in a table each row counts."""
         self.notes: list[str] = []
+        self.left_out: Counter[str] = Counter()
+        """How much was understood and left out, by kind, in words."""
         self.literal_tables: list[pl.DataFrame] = []
         self.known_kinds: dict[str, str] = {}
         """What a column of a table of entities holds, by its name, where that is known already."""
@@ -227,8 +232,12 @@ class Collector:
 
     def graph(self, name: str) -> TemporalGraph:
         """The graph of all rows kept; entities, relations, facts and dates are sorted, whatever order the files had."""
+        kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(self.left_out.items()) if count)
+        left_out = kinds and f"left out: {kinds}"
         if not sum(table.height for table in (*self._facts, *self._dates)):
-            raise InputError(f"{name}: no facts; an empty graph cannot be aligned")
+            raise InputError(f"{name}: no facts; an empty graph cannot be aligned{left_out and f' ({left_out})'}")
+        if left_out:
+            self.note(f"{name}: {left_out}")
         if self.unknown_dates:
             self.note(f"{name}: {self.unknown_dates:,} dates of entities are unknown; they were left out")
         none = pl.Series([], dtype=pl.Int32)

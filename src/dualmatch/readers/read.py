@@ -60,6 +60,7 @@ FORMATS: Final[dict[str, Format]] = {
     "turtle": _rdf("turtle", ".ttl", ".turtle"),
     "trig": _rdf("trig", ".trig"),
     "rdfxml": _rdf("rdfxml", ".rdf", ".owl", ".xml"),
+    "jsonld": _rdf("jsonld", ".jsonld"),
     "wikidata": Format((".json", ".jsonl", ".ndjson"), read_wikidata, is_set=True),
 }
 
@@ -92,8 +93,9 @@ def read_graph(
     Parameters
     ----------
     sources:
-        One or more of: the path of a file (``.gz`` and ``.zst`` are unpacked, ``-`` is standard input); a data frame
-        that exports Arrow (polars, pandas, pyarrow, duckdb); tuples (head, relation, tail[, time | begin, end]).
+        One or more of: the path of a file (``.gz``, ``.bz2`` and ``.zst`` are unpacked, ``-`` is standard input); a
+        data frame that exports Arrow (polars, pandas, pyarrow, duckdb); tuples (head, relation, tail[, time | begin,
+        end]).
     name:
         What messages call the graph; by default the first file's name.
     format:

@@ -1,168 +1,251 @@
-"""Wikidata: its JSON, a dump with one entity a line or entities one by one, and what its RDF means by predicates.
-
-All of it holds for any Wikibase.
-"""
+"""Wikidata's JSON, and that of any Wikibase: dumps with one entity a line, and files of any other layout."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dualmatch.files.bounded import lines_of
+from dualmatch.files.bounded import LONGEST_LINE, lines_of
 from dualmatch.files.compressed import shown
+from dualmatch.files.json_values import HALF_CHARACTER, json_values
 from dualmatch.files.text_lines import LINE
-from dualmatch.graph.literals import LABEL
-from dualmatch.graph.times import UNKNOWN, Precision, coarsen, encode_date, parse_date
-from dualmatch.readers.columns import FACT
-from dualmatch.readers.facts import Collector, Rows
-from dualmatch.readers.time_column import WRONG, Codes
+from dualmatch.graph.literals import ALIAS, LABEL
+from dualmatch.graph.times import UNKNOWN
+from dualmatch.readers.columns import FACT, POINT
+from dualmatch.readers.facts import LITERAL, Collector, Rows
+from dualmatch.readers.read_options import TimePredicates
+from dualmatch.readers.time_column import WRONG
+from dualmatch.readers.wikibase_time import reversed_intervals, time_code, without_times
 
-ONTOLOGY: Final = "http://wikiba.se/ontology#"
-YEAR, MONTH, DAY = 9, 10, 11
-"""``timePrecision``: 9 is a year, 10 a month, 11 a day; less is a decade, a century …, more a time of day."""
 FACTS_AT_ONCE: Final = 200_000
-
-_KINDS: Final = {
-    "": "claim",
-    "statement/": "statement",
-    "qualifier/": "qualifier",
-    "qualifier/value/": "value",
-    "direct/": "direct",
-}
-_PREDICATE: Final = re.compile(rf"(?P<base>.*)/prop/(?P<kind>{'|'.join(_KINDS)})(?P<id>P\d+)\Z")
-_HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_PIECE: Final = 1 << 20
 _NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
-
-
-def wikibase_predicate(predicate: str) -> tuple[str | None, str | None]:
-    """Kind and property of a predicate such as ``http://www.wikidata.org/prop/direct/P39``; None where it has none.
-
-    Kinds are ``"claim"`` (p:), ``"statement"`` (ps:), ``"qualifier"`` (pq:), ``"value"`` (pqv:), ``"direct"`` (wdt:).
-
-    >>> wikibase_predicate("http://www.wikidata.org/prop/direct/P39")
-    ('direct', 'http://www.wikidata.org/entity/P39')
-    """
-    match = _PREDICATE.match(predicate)
-    if match is None:
-        return None, None
-    return _KINDS[match["kind"]], f"{match['base']}/entity/{match['id']}"
-
-
-def at_precision(codes: Codes, precision: NDArray[np.integer]) -> Codes:
-    """Times cut to their precision; `UNKNOWN` where that is less than a year, which no time code can express.
-
-    >>> cut = at_precision(np.array([encode_date(1541, 1, 1)] * 2, np.int32), np.array([YEAR, 7]))
-    >>> cut.tolist() == [encode_date(1541), UNKNOWN]
-    True
-    """
-    cut = np.where(precision == MONTH, coarsen(codes, Precision.MONTH), codes)
-    cut = np.where(precision == YEAR, coarsen(codes, Precision.YEAR), cut)
-    cut = np.where(precision < YEAR, UNKNOWN, cut)
-    return np.where(codes == WRONG, WRONG, cut).astype(np.int32)
-
-
-def without_year_zero(codes: Codes) -> Codes:
-    """RDF counts a year 0, which is 1 BCE; dates here do not: -0043 is 44 BCE."""
-    bce = (codes < encode_date(1)) & (codes > WRONG)
-    return np.where(bce, codes - encode_date(1), codes).astype(np.int32)
+_NOT_A_DATE: Final = "times that are no dates are taken as unknown"
+_REVERSED: Final = "intervals that end before they begin are taken as unknown"
+_NOT_A_VALUE: Final = "values that cannot be read are left out"
 
 
 def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
-    """Collect the statements between entities, with the times of their qualifiers.
+    """Collect the statements between entities, with the times of their qualifiers, and the dates of entities.
 
     Deprecated statements, and those whose value is unknown or none, are left out.
     """
     reader = _WikidataReader(path, collector)
-    for number, line in enumerate(lines_of(file), start=1):
-        text = line.removeprefix(b"\xef\xbb\xbf").strip().removesuffix(b",")
-        if text not in (b"", b"[", b"]"):
-            reader.take_line(text, number)
-    reader.hand_over()
-    if reader.coarse_times:
-        collector.note(f"{shown(path)}: {reader.coarse_times:,} times coarser than a year are taken as unknown")
+    start, is_by_line = _start(file)
+    if is_by_line:
+        for number, line in enumerate(chain(start, lines_of(file)), start=1):
+            if text := _entity_text(line):
+                reader.take_line(text, number)
+    else:
+        pieces: Iterable[bytes] = chain(start, iter(partial(file.read, _PIECE), b""))
+        for number, value in json_values(pieces, path):
+            reader.take_value(value, number)
+    reader.finish()
+
+
+def _start(file: BinaryIO) -> tuple[list[bytes], bool]:
+    """The first lines of a file, and whether each of its lines is an entity of its own, as in a dump."""
+    start: list[bytes] = []
+    while line := file.readline(100):  # an array may be one line of gigabytes
+        is_array = line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+        if is_array and not line.endswith(b"\n"):
+            return [*start, line], False
+        start.append(line if line.endswith(b"\n") else line + file.readline(LONGEST_LINE))
+        text = _entity_text(start[-1])
+        if text and is_array:
+            return start, False
+        try:
+            if text and isinstance(json.loads(text), dict):
+                return start, True
+        except (ValueError, RecursionError):
+            pass
+        if sum(_entity_text(each) != b"" for each in start) == 2:
+            return start, False
+    return start, True
+
+
+def _entity_text(line: bytes) -> bytes:
+    """A line of a dump without its comma; empty for what is no entity."""
+    text = line.removeprefix(b"\xef\xbb\xbf").strip().removesuffix(b",")
+    return b"" if text in (b"[", b"]") else text
 
 
 class _WikidataReader:
     def __init__(self, path: Path, collector: Collector) -> None:
         self.path, self.collector = path, collector
-        self.coarse_times = 0
+        self._keeps_literals = collector.options.literals
+        self._is_lenient = collector.options.on_error == "dates"
+        self._qualifiers = [_properties(collector.options.time_predicates, role) for role in (*FACT[3:], POINT)]
         self._facts: list[tuple[int, str, str, str, int, int]] = []
-        self._literals: list[tuple[str, str, str]] = []
-        self._codes: dict[tuple[str, int], int] = {}
+        self._dates: list[tuple[int, str, str, int]] = []
+        self._literals: list[tuple[str, str, str, str | None]] = []
+        self._codes: dict[tuple[str, int, str | None], int] = {}
+        self._spoilt: dict[str, tuple[int, str]] = {}
+        self._left_out: Counter[str] = Counter()
+        self._coarse_times = 0
 
     def take_line(self, text: bytes, number: int) -> None:
-        """Collect the entity of a line, or those of ``{"entities": {…}}``; a line that holds none is rejected."""
-        before = len(self._facts), len(self._literals)
+        """Collect what a line holds; a line that is no JSON is rejected."""
         try:
-            parsed = json.loads(text)
-            if _HALF_CHARACTER.search(text):
-                json.dumps(parsed, ensure_ascii=False).encode()
-            for entity in parsed["entities"].values() if "entities" in parsed else [parsed]:
-                self._take_entity(entity, number)
-        except _NOT_AN_ENTITY as error:
-            del self._facts[before[0] :], self._literals[before[1] :]
-            why, line = _in_words(error), text.decode("utf-8", "replace")
-            self.collector.rejections.add(self.path, [(0, number)], lambda _: why, lambda _: line)
-        if len(self._facts) >= FACTS_AT_ONCE:
-            self.hand_over()
+            value = json.loads(text)
+            if HALF_CHARACTER.search(text):
+                json.dumps(value, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            self._reject(_in_words(error), number, text.decode("utf-8", "replace"))
+        else:
+            self.take_value(value, number)
 
-    def hand_over(self) -> None:
-        """Give what was gathered to the collector."""
-        columns = {LINE: pl.UInt32, **dict.fromkeys(FACT[:3], pl.String), **dict.fromkeys(FACT[3:], pl.Int32)}
-        table = pl.DataFrame(self._facts, schema=columns, orient="row")
-        self._facts = []
-        self.collector.add(Rows(self.path, table, lambda row: "\t".join(table.row(row)[1:4])))
+    def take_value(self, value: Any, number: int) -> None:
+        """Collect an entity, a list of them, or those of ``{"entities": {…}}``; what is none is rejected."""
+        try:
+            several = value if isinstance(value, list) else value["entities"].values() if "entities" in value else None
+        except _NOT_AN_ENTITY as error:
+            self._reject(_in_words(error), number)
+            return
+        for entity in [value] if several is None else several:
+            try:
+                self._take_entity(entity, number)
+            except _NOT_AN_ENTITY as error:
+                hint = "; if this is JSON-LD, add --format jsonld" if "@context" in str(value)[:10_000] else ""
+                self._reject(_in_words(error) + hint, number)
+        if len(self._facts) + len(self._dates) >= FACTS_AT_ONCE:
+            self._hand_over()
+
+    def finish(self) -> None:
+        """Give what was gathered to the collector, and report what was left out."""
+        self._hand_over()
+        note, where = self.collector.note, shown(self.path)
+        if self._coarse_times:
+            note(f"{where}: {self._coarse_times:,} times coarser than a year are taken as unknown")
+        for kind, (count, first) in self._spoilt.items():
+            note(f"{where}: {count:,} {kind}, the first on {first}")
+        self.collector.left_out.update(self._left_out)
+
+    def _hand_over(self) -> None:
+        names = {LINE: pl.UInt32, **dict.fromkeys(FACT[:3], pl.String), **dict.fromkeys(FACT[3:], pl.Int32)}
+        facts = pl.DataFrame(self._facts, schema=names, orient="row")
+        wrong = reversed_intervals(facts)
+        for row, why in wrong:
+            self._spoil(_REVERSED, facts[LINE][row], why)
+        rows = [row for row, _ in wrong]
+        facts = without_times(facts, rows) if self._is_lenient else facts.filter(~pl.int_range(pl.len()).is_in(rows))
+        del names["tail"], names["begin"]
+        dates = pl.DataFrame(self._dates, schema=names, orient="row").rename({"end": POINT})
+        for table, add in ((facts, self.collector.add), (dates, self.collector.add_dates)):
+            add(Rows(self.path, table, lambda row, table=table: " ".join(map(str, table.row(row)[1:]))))  # type: ignore[misc]
         if self._literals:
-            names = {"entity": pl.String, "attribute": pl.String, "value": pl.String}
-            self.collector.literal_tables.append(pl.DataFrame(self._literals, schema=names, orient="row"))
-            self._literals = []
+            texts = dict.fromkeys(("entity", "attribute", "value", "language"), pl.String)
+            self.collector.literal_tables.append(pl.DataFrame(self._literals, schema=texts, orient="row"))
+        self._facts, self._dates, self._literals = [], [], []
+
+    def _reject(self, why: str, number: int, text: str = "") -> None:
+        self.collector.rejections.add(self.path, [(0, number)], lambda _: why, lambda _: text)
 
     def _take_entity(self, entity: dict[str, Any], number: int) -> None:
         head = _text(entity["id"])
-        if self.collector.options.literals:
-            labels = entity.get("labels") or {}
-            self._literals += [(head, LABEL, _text(label["value"])) for label in labels.values()]
-        claims = entity.get("claims") or {}
+        for part, attribute in (("labels", LABEL), ("lemmas", LABEL), ("aliases", ALIAS)):
+            self._take_labels(head, attribute, entity.get(part) or {}, number)
+        claims = entity.get("claims") or entity.get("statements") or {}  # those of media files are called statements
         for relation, statements in claims.items():
             for place, statement in enumerate(statements, start=1):
                 try:
-                    if statement.get("rank") != "deprecated" and statement["mainsnak"]["snaktype"] == "value":
-                        self._take_statement(head, relation, statement, number)
+                    if statement.get("rank") == "deprecated":
+                        self._left_out["deprecated statements"] += 1
+                    elif statement["mainsnak"]["snaktype"] == "value":
+                        self._take_statement(head, relation, statement, number, place)
+                    else:
+                        self._left_out["unknown values"] += 1
                 except _NOT_AN_ENTITY as error:
-                    raise ValueError(f"statement {place} of {relation} of {head}: {_fault(error)}") from None
+                    self._reject(f"no Wikidata entity: {_statement(place, relation, head)}: {_fault(error)}", number)
 
-    def _take_statement(self, head: str, relation: str, statement: dict[str, Any], number: int) -> None:
-        kind, value = (statement["mainsnak"]["datavalue"][part] for part in ("type", "value"))
-        if kind == "wikibase-entityid":
-            tail = _text(value["id"]) if "id" in value else f"Q{_whole(value['numeric-id'])}"
-            begin, end = self._interval(statement.get("qualifiers") or {})
-            self._facts.append((number, head, relation, tail, begin, end))
-        elif self.collector.options.literals and (text := _literal(kind, value)):
-            self._literals.append((head, relation, text))
+    def _take_labels(self, head: str, attribute: str, labels: dict[str, Any], number: int) -> None:
+        for language, given in labels.items():
+            for label in given if isinstance(given, list) else [given]:
+                if not self._keeps_literals:
+                    self._left_out["labels"] += 1
+                    continue
+                try:
+                    self._literals.append((head, attribute, _text(label["value"]), language))
+                except _NOT_AN_ENTITY as error:
+                    self._spoil(_NOT_A_VALUE, number, f"{attribute} of {head}: {_fault(error)}")
 
-    def _interval(self, qualifiers: dict[str, Any]) -> tuple[int, int]:
+    def _take_statement(self, head: str, relation: str, statement: dict[str, Any], number: int, place: int) -> None:
+        try:
+            kind, value = (statement["mainsnak"]["datavalue"][part] for part in ("type", "value"))
+            if kind == "wikibase-entityid":
+                tail = _text(value["id"]) if "id" in value else f"Q{_whole(value['numeric-id'])}"
+                begin, end = self._interval(statement.get("qualifiers") or {}, head, relation, number, place)
+                self._facts.append((number, head, relation, tail, begin, end))
+            elif kind == "time":
+                if (code := self._code(value, head, relation, number, place)) != UNKNOWN:
+                    self._dates.append((number, head, relation, code))
+            else:  # never compared, kept or not
+                self._left_out[LITERAL] += 1
+                if self._keeps_literals and (text := _literal(kind, value)):
+                    language = value.get("language") if isinstance(value, dict) else None
+                    self._literals.append((head, relation, text, language if isinstance(language, str) else None))
+        except _NOT_AN_ENTITY as error:
+            self._spoil(_NOT_A_VALUE, number, f"{_statement(place, relation, head)}: {_fault(error)}")
+
+    def _interval(
+        self, qualifiers: dict[str, Any], head: str, relation: str, number: int, place: int
+    ) -> tuple[int, int]:
         """The first begin and the last end; `UNKNOWN` where there is none."""
         begin, end, point = (
-            [self._code(snak["datavalue"]["value"]) for snak in qualifiers.get(name, ()) if snak["snaktype"] == "value"]
-            for name in ("P580", "P582", "P585")
+            [
+                self._code(snak["datavalue"]["value"], head, relation, number, place)
+                for name in names
+                if name in qualifiers
+                for snak in qualifiers[name]
+                if snak["snaktype"] == "value"
+            ]
+            for names in self._qualifiers
         )
         first = min((code for code in begin + point if code != UNKNOWN), default=UNKNOWN)
         return first, max(end + point, default=UNKNOWN)  # `UNKNOWN` is below all times
 
-    def _code(self, value: dict[str, Any]) -> int:
-        key = _text(value["time"]), _whole(value["precision"])
-        code = self._codes.get(key)
-        if code is None:
-            written = np.array([parse_date(key[0])], dtype=np.int32)
-            code = self._codes[key] = int(at_precision(written, np.array([key[1]]))[0])
-        self.coarse_times += key[1] < YEAR
+    def _code(self, value: dict[str, Any], head: str, relation: str, number: int, place: int) -> int:
+        why = ""
+        try:
+            key = value["time"], value["precision"], value.get("calendarmodel")
+            code = self._codes.get(key)
+            if code is None:
+                code = self._codes[key] = time_code(_text(key[0]), _whole(key[1]), key[2])
+        except _NOT_AN_ENTITY as error:
+            code, why = WRONG, _fault(error)
+        if code == UNKNOWN:
+            self._coarse_times += 1
+        elif code == WRONG:
+            if not self._is_lenient:  # its statement cannot be used
+                raise ValueError(why)
+            self._spoil(_NOT_A_DATE, number, f"{_statement(place, relation, head)}: {why}")
+            code = UNKNOWN
         return code
+
+    def _spoil(self, kind: str, number: int, why: str) -> None:
+        """A value that cannot be used costs itself only, unless everything is to be right."""
+        if not self._is_lenient:
+            self._reject(why, number)
+        else:
+            count, first = self._spoilt.get(kind, (0, f"line {number}: {why}"))
+            self._spoilt[kind] = count + 1, first
+
+
+def _properties(predicates: TimePredicates, role: str) -> list[str]:
+    names = {re.split(r"[/#:]", name)[-1].upper() for name in getattr(predicates, role)}
+    return sorted(name for name in names if re.fullmatch(r"P\d+", name))
+
+
+def _statement(place: int, relation: str, head: str) -> str:
+    return f"statement {place} of {relation} of {head}"
 
 
 def _in_words(error: Exception) -> str:
@@ -190,7 +273,7 @@ def _literal(kind: str, value: Any) -> str:
     """A value in plain text; empty where it has none."""
     if kind == "string":
         return _text(value)
-    part = {"monolingualtext": "text", "quantity": "amount", "time": "time"}.get(kind)
+    part = {"monolingualtext": "text", "quantity": "amount"}.get(kind)
     return _text(value[part]) if part else ""
 
 

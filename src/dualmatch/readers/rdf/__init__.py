@@ -1,4 +1,4 @@
-"""RDF files to facts with times: N-Triples, N-Quads, Turtle, TriG and RDF/XML."""
+"""RDF files to facts with times: N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import polars as pl
 from dualmatch.errors import SHOWN_PROBLEMS
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 from dualmatch.files.text_lines import LINE
-from dualmatch.graph.literals import LABEL
+from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.columns import FACT
 from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.rdf.entity_values import counted, named
 from dualmatch.readers.rdf.quads import read_quads
-from dualmatch.readers.rdf.statements import LABELS, statements_of
+from dualmatch.readers.rdf.statements import Statements, statements_of
 from dualmatch.readers.rejected_lines import OfRow
+from dualmatch.readers.wikibase_time import reversed_intervals, without_times
 
 _LOOKED_UP: Final = 50
 """Of how many wrong times the line is looked for: the parser does not give it."""
@@ -32,20 +34,41 @@ def read_rdf(file: BinaryIO, path: Path, collector: Collector, format: str) -> N
     prefix = f"{number}/" if number else ""  # no label of a blank node can hold a slash
     quads = read_quads(file, path, format, collector.rejections, prefix)
     found = statements_of(quads, options.time_predicates, collector.times)
-    _reject_wrong_times(found.wrong_times, path, collector)
+    facts, dates = found.facts, found.dates
+    if found.wrong_times.height:
+        _report_wrong_times(found, path, collector)
+        if options.on_error != "dates":  # what cannot be used is left out whole
+            facts, dates = (each.join(found.wrong_times, on="node", how="anti") for each in (facts, dates))
     s, p, o = (_shortened(name, options.namespaces) for name in "spo")
-    table = found.facts.select(pl.lit(None, dtype=pl.UInt32).alias(LINE), s, p, o, "begin", "end")
-    table.columns = [LINE, *FACT]
-    place = _places(path, found.facts.select("s", "o"))
-    collector.add(Rows(path, table, lambda row: " ".join(table.row(row)[1:4]), place))
+    line = pl.lit(None, dtype=pl.UInt32).alias(LINE)
+    times = pl.col("begin", "end").fill_null(UNKNOWN)
+    for table, names, add in ((facts, (s, p, o), collector.add), (dates, (s, p), collector.add_dates)):
+        rows = table.select(line, *names, times)
+        rows.columns = [LINE, *FACT[: len(names)], *FACT[3:]]
+        if found.is_wikibase and table is facts:
+            rows = _without_reversed(rows, path, collector)
+        ends = table.select("s", "o" if "o" in table.columns else "p")
+        add(Rows(path, rows, _text_of(rows), _places(path, ends)))
     if options.literals:
-        attribute = pl.when(pl.col("p").is_in(LABELS)).then(pl.lit(LABEL)).otherwise(p)
-        literals = found.literals.select(s.alias("entity"), attribute.alias("attribute"), value="o")
-        collector.literal_tables.append(literals)
+        collector.literal_tables.append(named(found.literals, s, p))
+    collector.left_out.update(found.left_out + counted(found.literals, with_names=not options.literals))
+    if quads.note:
+        collector.note(f"{shown(path)}: {quads.note}")
     if found.coarse_times:
         collector.note(f"{shown(path)}: {found.coarse_times:,} times coarser than a year are taken as unknown")
-    if found.literals.height and not options.literals:
-        collector.note(f"{shown(path)}: {found.literals.height:,} triples with a literal are left out")
+
+
+def _without_reversed(facts: pl.DataFrame, path: Path, collector: Collector) -> pl.DataFrame:
+    """A Wikibase's facts without the times that cannot be, however many they are; reported, unless they are refused."""
+    wrong = reversed_intervals(facts) if collector.options.on_error == "dates" else []
+    if wrong:
+        what = "intervals that end before they begin are taken as unknown, the first"
+        collector.note(f"{shown(path)}: {len(wrong):,} {what}: {wrong[0][1]}")
+    return without_times(facts, [row for row, _ in wrong])
+
+
+def _text_of(rows: pl.DataFrame) -> OfRow:
+    return lambda row: " ".join(value for value in rows.row(row) if isinstance(value, str))
 
 
 def files_named_in(names: Iterable[str]) -> int:
@@ -67,18 +90,24 @@ def _shortened(column: str, namespaces: Iterable[str]) -> pl.Expr:
     return names.alias(column)
 
 
-def _reject_wrong_times(wrong: pl.DataFrame, path: Path, collector: Collector) -> None:
-    if not wrong.height:
-        return
-    wrong = wrong.sort("node", "text")
+def _report_wrong_times(found: Statements, path: Path, collector: Collector) -> None:
+    """Count times that are none as unknown, or reject what they are times of, as the options say."""
+    wrong = found.wrong_times.sort("node", "text")
     lines = _lines_with(set(wrong["text"].unique()), path)
     rows = [(row, lines.get(text)) for row, text in enumerate(wrong["text"])]
-    collector.rejections.add(
-        path,
-        sorted(rows, key=lambda row: (row[1] is None, row[1] or 0)),
-        lambda row: f"{collector.times.why_wrong(wrong['text'][row])} (the time of {wrong['node'][row]})",
-        lambda row: wrong["text"][row],
-    )
+    rows.sort(key=lambda row: (row[1] is None, row[1] or 0))
+    texts = wrong["text"].to_list()
+
+    def why(row: int) -> str:
+        return f"{collector.times.why_wrong(texts[row])} (the time of {wrong['node'][row]})"
+
+    if collector.options.on_error == "dates" and found.is_wikibase:
+        what = "times that are no dates are taken as unknown, the first"
+        collector.note(f"{shown(path)}: {wrong.height:,} {what}: {why(rows[0][0])}")
+    elif collector.options.on_error == "dates":
+        collector.unread_dates.add("times", found.n_times, rows, why, texts.__getitem__)
+    else:
+        collector.rejections.add(path, rows, why, texts.__getitem__)
 
 
 def _lines_with(texts: set[str], path: Path) -> dict[str, int]:

@@ -12,8 +12,9 @@ import polars as pl
 from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple, parse
 
 from dualmatch.errors import InputError
-from dualmatch.files.compressed import shown
+from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 from dualmatch.readers.rdf.bounds import DEEPEST, BoundedFile, is_nested_too_deep
+from dualmatch.readers.rdf.language_tags import LanguageTags
 from dualmatch.readers.rdf.triple_lines import REIFIES, OddLine, Quads, plain_lines
 from dualmatch.readers.rejected_lines import Rejections
 
@@ -23,11 +24,12 @@ _FORMATS: Final = {
     "turtle": RdfFormat.TURTLE,
     "trig": RdfFormat.TRIG,
     "rdfxml": RdfFormat.RDF_XML,
+    "jsonld": RdfFormat.JSON_LD,
 }
 _BASE: Final = "file:///"
 """What relative IRIs are resolved against where a file has no base of its own."""
 _BY_LINES: Final = {"ntriples", "nquads"}
-_HAS_GRAPHS: Final = {"nquads", "trig"}
+_HAS_GRAPHS: Final = {"nquads", "trig", "jsonld"}
 _RECOVERS: Final = {"turtle", "trig"}
 # Lines are parsed out of their place: a message's own file:line is the right one.
 _POSITION: Final = re.compile(r"^Parser error (?:at|between) line [\w ]*?: ")
@@ -41,17 +43,32 @@ def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, 
 
     `blank_prefix` goes before the name of every blank node, to keep those of several files apart.
     """
-    parser = _Parser(path, format, rejections)
     parts: list[Quads] = []
+    tags = LanguageTags()
+    parser = _Parser(path, format, rejections, tags)
     if format in _BY_LINES:
         for quads, others in plain_lines(file, format in _HAS_GRAPHS):
             parts.append(quads)
             parser.take(parser.quads_of_lines(others))
+    elif path == STANDARD_INPUT:
+        parser.take(parser.quads_of_file(tags.file_with_short(file), are_short=True))
     else:
-        parser.take(parser.quads_of_file(file))
+        try:
+            parser.take(parser.quads_of_file(file))
+        except _LongTagError:
+            parser = _Parser(path, format, rejections, tags)
+            with opened(path) as again:
+                parser.take(parser.quads_of_file(tags.file_with_short(again), are_short=True))
+    parser.report()
     parts.append(parser.quads())
     plain, reified = pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts])
-    return Quads(_prefixed(plain, blank_prefix), _prefixed(reified, blank_prefix))
+    if tags.originals:
+        plain = plain.with_columns(pl.col("tag").replace(tags.originals))
+    return Quads(_prefixed(plain, blank_prefix), _prefixed(reified, blank_prefix), tags.note)
+
+
+class _LongTagError(Exception):
+    """A language tag is too long for the parser."""
 
 
 def _prefixed(table: pl.DataFrame, prefix: str) -> pl.DataFrame:
@@ -59,7 +76,7 @@ def _prefixed(table: pl.DataFrame, prefix: str) -> pl.DataFrame:
     if not prefix or not table.height:
         return table
     columns = []
-    for column in table.select(pl.col(pl.String)).columns:
+    for column in table.select(pl.col(pl.String).exclude("tag")).columns:
         is_blank = pl.col(column).str.starts_with("_:") & (~pl.col("literal") | pl.lit(column != "o"))
         named = pl.format(f"_:{prefix}{{}}", pl.col(column).str.strip_prefix("_:"))
         columns.append(pl.when(is_blank).then(named).otherwise(column).alias(column))
@@ -74,6 +91,7 @@ class _Columns:
         self.p: list[str] = []
         self.o: list[str] = []
         self.literal: list[bool] = []
+        self.tag: list[str | None] = []
         self.context: list[str | None] = []
         """The graph of a plain triple, the node of a reified one."""
 
@@ -81,10 +99,15 @@ class _Columns:
         self.s.append(subject)
         self.p.append(predicate)
         self.o.append(name_of(object_.value) if type(object_) is BlankNode else object_.value)
-        self.literal.append(type(object_) is Literal)
+        is_literal = type(object_) is Literal
+        self.literal.append(is_literal)
+        self.tag.append(
+            (f"@{object_.language}" if object_.language else object_.datatype.value) if is_literal else None
+        )
 
     def table(self, context: str, order: Sequence[str]) -> pl.DataFrame:
-        texts: dict[str, Sequence[str | None]] = {"s": self.s, "p": self.p, "o": self.o, context: self.context}
+        texts: dict[str, Sequence[str | None]] = {"s": self.s, "p": self.p, "o": self.o, "tag": self.tag}
+        texts[context] = self.context
         columns = {name: pl.Series(values, dtype=pl.String) for name, values in texts.items()}
         return pl.DataFrame({**columns, "literal": pl.Series(self.literal, dtype=pl.Boolean)}).select(order)
 
@@ -96,8 +119,9 @@ class _Parser:
     those a random label, with which no two runs would agree.
     """
 
-    def __init__(self, path: Path, format: str, rejections: Rejections) -> None:
-        self.path, self.format, self.rejections = path, format, rejections
+    def __init__(self, path: Path, format: str, rejections: Rejections, tags: LanguageTags) -> None:
+        self.path, self.format, self.rejections, self.tags = path, format, rejections, tags
+        self._errors: list[tuple[SyntaxError, int | None, str]] = []
         self._plain, self._reified = _Columns(), _Columns()
         self._blank_names: dict[str, str] = {}
         self._unnamed = 0
@@ -125,7 +149,7 @@ class _Parser:
 
     def quads(self) -> Quads:
         """All that was kept."""
-        plain = self._plain.table("g", ("s", "p", "o", "g", "literal"))
+        plain = self._plain.table("g", ("s", "p", "o", "g", "literal", "tag"))
         return Quads(plain, self._reified.table("node", ("node", "s", "p", "o", "literal")))
 
     def quads_of_lines(self, lines: Sequence[OddLine]) -> Iterator[Quad]:
@@ -142,13 +166,24 @@ class _Parser:
                     quads = []
                     for number, line in some:
                         try:
-                            quads += list(parse(line, format=kind))
+                            quads += self._quads_of_line(line)
                         except SyntaxError as error:
-                            self._reject(error, number, line.decode("utf-8", "replace"))
+                            self._errors.append((error, number, line.decode("utf-8", "replace")))
                 yield from quads
 
-    def quads_of_file(self, file: BinaryIO) -> Iterator[Quad]:
-        """Parse a file; a line with a syntax error is rejected, once, and the rest is read where the format allows."""
+    def _quads_of_line(self, line: bytes) -> list[Quad]:
+        try:
+            return list(parse(line, format=_FORMATS[self.format]))
+        except SyntaxError as error:
+            if not self.tags.are_why(error):
+                raise
+            return list(parse(self.tags.shortened(line), format=_FORMATS[self.format]))
+
+    def quads_of_file(self, file: BinaryIO, are_short: bool = False) -> Iterator[Quad]:
+        """Parse a file; a line with a syntax error is rejected, once, and the rest is read where the format allows.
+
+        A tag that is too long ends in a `_LongTagError`, unless `are_short`: then it is an error like others.
+        """
         bounded: Any = BoundedFile(file, self.path, self.format)
         parser = parse(bounded, format=_FORMATS[self.format], base_iri=_BASE)
         last, errors = None, 0
@@ -158,8 +193,10 @@ class _Parser:
                     yield from parser
                 return
             except SyntaxError as error:
+                if self.tags.are_why(error) and not are_short:
+                    raise _LongTagError from None
                 if error.lineno is None or error.lineno != last:
-                    self._reject(error, error.lineno)
+                    self._errors.append((error, error.lineno, ""))
                 errors = errors + 1 if error.lineno == last else 0
                 last = error.lineno
                 if errors > _MOST_ERRORS:  # each costs the parser a look at the whole line
@@ -176,8 +213,11 @@ class _Parser:
         except MemoryError:  # a limit of the parser's own
             raise InputError(f"{shown(self.path)}: a literal or name of more than 16 MiB; leave it out") from None
 
-    def _reject(self, error: SyntaxError, line: int | None, text: str = "") -> None:
-        self.rejections.add(self.path, [(0, line)], lambda _: _in_words(error, self.format), lambda _: text)
+    def report(self) -> None:
+        """Reject what could not be parsed."""
+        for error, line, text in self._errors:
+            why = _in_words(error, self.format)
+            self.rejections.add(self.path, [(0, line)], lambda _, why=why: why, lambda _, text=text: text)  # type: ignore[misc]
 
     def _name_of(self, label: str) -> str:
         """The name of the blank node that pyoxigraph labels so."""
@@ -191,6 +231,11 @@ class _Parser:
 
 def _in_words(error: SyntaxError, format: str) -> str:
     what = _POSITION.sub("", str(error.msg))
+    if "LoadDocumentCallback" in what:
+        return (
+            "its context is on the web, and nothing is fetched; put the context itself into the file: "
+            '"@context": {"@vocab": "https://schema.org/"}, for example'
+        )
     if "Invalid UTF-8" in what:
         what = "not UTF-8 text; convert the file to UTF-8"
     elif what.startswith("Unexpected end") and format in _BY_LINES:

@@ -1,4 +1,4 @@
-"""What RDF says, as facts with a time.
+"""What RDF says, as facts with a time, and dates of entities.
 
 A triple has no place for its time, so files put it elsewhere. All of these are read, in one file if need be:
 
@@ -6,111 +6,157 @@ a. on a node that reifies the triple: RDF 1.2 (``rdf:reifies``, which is what an
    are) and plain RDF (``rdf:subject``, ``rdf:predicate``, ``rdf:object``);
 b. on a Wikibase's statement nodes: qualifiers P580, P582, P585, with the precision of their values;
 c. on a node in the middle (n-ary): ``s p [ q o ; begin … ]``;
-d. on the named graph the triple stands in.
+d. on the named graph the triple stands in;
+e. on an event that is its subject or its object: an activity of PROV, whatever has a time of its own (`time_nodes`).
 
-Everything here is a join of text columns; nodes are the names of `dualmatch.readers.rdf.quads`.
+In all of them the time may stand on a node of its own. Everything here is a join of text columns; nodes are the names
+of `dualmatch.readers.rdf.quads`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from dualmatch.graph.times import UNKNOWN
+from dualmatch.readers.rdf.entity_values import RECORD_DATES, entity_values
+from dualmatch.readers.rdf.time_nodes import OF_EVENTS, VALUES, TimeNodes, find_time_nodes
 from dualmatch.readers.rdf.triple_lines import RDF, Quads
+from dualmatch.readers.rdf.wikibase import (
+    ONTOLOGY,
+    exact_times,
+    statements_of_wikibase,
+    wikibase_predicate,
+    without_false_days,
+)
 from dualmatch.readers.read_options import TimePredicates
 from dualmatch.readers.time_column import WRONG, TimeParser
-from dualmatch.readers.wikidata import DAY, ONTOLOGY, at_precision, wikibase_predicate, without_year_zero
+from dualmatch.readers.wikibase_time import without_year_zero
 
-LABELS: Final = (
-    "http://www.w3.org/2000/01/rdf-schema#label",
-    "http://www.w3.org/2004/02/skos/core#prefLabel",
-    "http://schema.org/name",
-    "https://schema.org/name",
-)
 _PARTS: Final = {f"{RDF}subject": "s", f"{RDF}predicate": "p", f"{RDF}object": "o"}
 _TRIPLE: Final = ["s", "p", "o"]
+_INTERVAL: Final = ["begin", "end"]
 
 
 @dataclass(frozen=True, eq=False)
 class Statements:
-    """Facts and literals of a file."""
+    """What a file says. ``node`` is what gives a row its time, if anything does."""
 
     facts: pl.DataFrame
-    """``s``, ``p``, ``o`` and ``begin``, ``end`` as time codes."""
+    """``node``, ``s``, ``p``, ``o`` and ``begin``, ``end`` as time codes."""
+    dates: pl.DataFrame
+    """``node``, ``s``, ``p`` and ``begin``, ``end``: dates of entities."""
     literals: pl.DataFrame
-    """``s``, ``p``, ``o``: what has a literal as its object and is no time."""
+    """``s``, ``p``, ``o``, ``tag``: what has a literal as its object and is no time."""
     wrong_times: pl.DataFrame
-    """``node``, ``text``: values of time predicates that are no times; facts of these nodes are left out."""
+    """``node``, ``text``: times that are none."""
+    n_times: int
+    """How many times there are, those that are none included."""
     coarse_times: int
     """How many times are known less exactly than to the year, and so count as unknown."""
+    left_out: Counter[str]
+    """How much else was left out, by kind."""
+    is_wikibase: bool = False
 
 
 def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) -> Statements:
     """Find the facts of a file and the time of each."""
     meanings = _meanings(quads.plain["p"].unique().to_list(), predicates)
     plain = quads.plain.join(meanings, on="p", how="left", maintain_order="left")
-    timed, coarse = _times(plain, parser)
-    times = _intervals(timed.filter(pl.col("code") != WRONG))
-    links = plain.filter(~pl.col("literal"))
+    # Whatever stands for a triple, one with a literal included, is no entity, unless something leads to it.
+    parts = plain.filter(pl.col("p").is_in([*_PARTS]) & ~pl.col("literal"))
+    reifiers = pl.concat([quads.reified.select("node"), parts.select(node="s")]).unique()
+    stated = pl.concat([quads.reified.filter(~pl.col("literal")).select("node", *_TRIPLE), _reified(parts)])
+    if plain["kind"].is_in(["statement", "direct"]).any():
+        return _of_wikibase(plain, stated, parser)
 
-    is_wikibase = bool(links["kind"].is_in(["statement", "direct"]).any())
-    # Whatever stands for a triple, one with a literal included, is no entity.
-    reifiers = pl.concat([quads.reified.select("node"), links.filter(pl.col("p").is_in([*_PARTS])).select(node="s")])
+    timed = _times(plain, parser)
+    times = find_time_nodes(plain, plain.filter(~pl.col("literal")), timed)
+    links, timed = times.links, times.timed
+    intervals = _intervals(timed)
     valued = plain.filter(pl.col("p") == f"{RDF}value").select(node="s")
-    middle = _middle(links, times, reifiers, valued)
-    stated = [quads.reified.filter(~pl.col("literal")).select("node", *_TRIPLE), _reified(links)]
-    statements = pl.concat([*stated, _claims(links) if is_wikibase else _through(middle, links, valued)])
+    middle = _middle(links, intervals, reifiers, valued)
+    through = _through(middle, links, valued)
+    statements = pl.concat([stated, through])
     graphs = timed.join(links, left_on="node", right_on="g", how="semi").select("node")
-    nodes = pl.concat([statements.select("node"), reifiers, middle.select("node"), graphs]).unique()
-    bare = _direct(links, statements) if is_wikibase else _bare(links, statements, times, nodes)
-    used = pl.concat([statements.select("node"), graphs])
-    wrong = timed.filter(pl.col("code") == WRONG).join(used, on="node", how="semi")
-    facts = pl.concat([_dated(statements, times), bare]).join(wrong, on="node", how="anti")
-    literals = plain.filter(pl.col("literal") & ~pl.col("p").str.starts_with(ONTOLOGY))
+    nodes = pl.concat([statements.select("node"), middle.select("node"), graphs, times.nodes]).unique()
+    bare = _bare(links, statements, nodes, reifiers)
+    events = _events(plain, times, nodes, reifiers, intervals)
+    facts = pl.concat([_dated(statements, intervals), _at_its_time(bare, intervals, events)])
+
+    literals = _without(_without(plain.filter("literal"), "s", nodes), "s", reifiers)
+    in_facts = pl.concat([bare.select(node="s"), bare.select(node="o")])
+    used = events.join(in_facts, on="node", how="semi")
+    of_used = literals.filter(pl.col("p").is_in([*OF_EVENTS])).join(used, left_on="s", right_on="node", how="semi")
+    values = entity_values(
+        plain, literals.join(of_used, on=_TRIPLE, how="anti") if of_used.height else literals, parser
+    )
+    own = [times.led.join(used, left_on="s", right_on="node", how="anti"), middle.join(through, on="node", how="anti")]
+    dates = pl.concat([_dates_of(links, intervals) for links in own])
+    dates = _without(_without(dates, "s", nodes), "s", reifiers)
+    of_facts = pl.concat([each.select("node") for each in (statements, middle, graphs, used)])
+    wrong = timed.filter(pl.col("code") == WRONG).join(of_facts, on="node", how="semi").select("node", text="o")
     return Statements(
-        facts.select(*_TRIPLE, pl.col("begin", "end").fill_null(UNKNOWN)),
-        literals.join(nodes, left_on="s", right_on="node", how="anti").select(_TRIPLE),
-        wrong.select("node", pl.col("o").alias("text")),
-        coarse,
+        facts,
+        pl.concat([values.known_dates, dates]),
+        values.literals,
+        pl.concat([wrong, values.wrong_dates]).unique(maintain_order=True),
+        timed.height + values.dates.height,
+        0,
+        values.left_out,
+    )
+
+
+def _of_wikibase(plain: pl.DataFrame, stated: pl.DataFrame, parser: TimeParser) -> Statements:
+    """What a Wikibase's file says; nothing but its statements, and triples that are reified, is a fact in it."""
+    said = statements_of_wikibase(plain, TimeParser())
+    timed = _qualifiers(plain).join(said.facts, on="node", how="semi")
+    intervals = _intervals(timed)
+    facts = said.facts.unique().join(intervals, on="node", how="left").select("node", *_TRIPLE, *_INTERVAL)
+    known = said.dates.filter(pl.col("code") != WRONG)
+    wrong = timed.filter(pl.col("code") == WRONG).select("node", text="o")
+    wrong = pl.concat([wrong, said.dates.filter(pl.col("code") == WRONG).select("node", "text")]).unique()
+    is_about = pl.col("literal") & pl.col("kind").is_null() & ~pl.col("p").str.contains("/prop/|^" + ONTOLOGY)
+    values = entity_values(plain, plain.filter(is_about), parser)
+    left_out = said.left_out + values.left_out + Counter({RECORD_DATES: values.dates.height})
+    if stated.height:
+        facts = pl.concat([_dated(stated, _intervals(_times(plain, parser))), facts])
+    return Statements(
+        facts,
+        known.select("node", "s", "p", begin="code", end="code"),
+        pl.concat([values.literals, said.literals]),
+        wrong,
+        timed.height + said.dates.height,
+        int((timed["code"] == UNKNOWN).sum()) + said.coarse_times,
+        left_out,
+        is_wikibase=True,
     )
 
 
 def _meanings(predicates: list[str], time_predicates: TimePredicates) -> pl.DataFrame:
     """What predicates ``p`` mean: ``role`` of a time, ``kind`` and ``property`` in a Wikibase; null where nothing."""
-    rows = [(name, time_predicates.role_of(name), *wikibase_predicate(name)) for name in predicates]
+    rows = [(name, time_predicates.role_of(name) or VALUES.get(name), *wikibase_predicate(name)) for name in predicates]
     return pl.DataFrame(rows, schema=dict.fromkeys(("p", "role", "kind", "property"), pl.String), orient="row")
 
 
-def _times(plain: pl.DataFrame, parser: TimeParser) -> tuple[pl.DataFrame, int]:
-    """``node``, ``role``, ``o`` (text), ``code`` of every time, and how many are coarser than a year."""
-    with_role = plain.filter(pl.col("role").is_not_null())
-    written = with_role.filter("literal").select("role", "o", "kind", node="s")
-    codes = parser.codes(written["o"])
-    codes = np.where(written["kind"].is_not_null().to_numpy(), without_year_zero(codes), codes)
-    written = written.select("node", "role", "o").with_columns(code=pl.Series(codes, dtype=pl.Int32))
-    exact, coarse = _exact_times(plain, with_role.filter(pl.col("kind") == "value"), parser)
+def _times(plain: pl.DataFrame, parser: TimeParser) -> pl.DataFrame:
+    """``node``, ``role``, ``o`` (text), ``code`` of every literal that is the value of a time predicate."""
+    written = plain.filter(pl.col("role").is_not_null() & pl.col("literal")).select("role", "o", node="s")
+    return written.select("node", "role", "o").with_columns(code=pl.Series(parser.codes(written["o"]), dtype=pl.Int32))
+
+
+def _qualifiers(plain: pl.DataFrame) -> pl.DataFrame:
+    """The times of a Wikibase's statements, as `_times` has them; those coarser than a year are `UNKNOWN`."""
+    exact = exact_times(plain.filter(pl.col("role").is_not_null() | pl.col("kind").is_null()), "value", TimeParser())
+    exact = exact.select("node", "role", "code", o="text").select("node", "role", "o", "code")
+    written = _times(plain.filter(pl.col("kind") == "qualifier"), TimeParser())
     written = written.join(exact, on=["node", "role"], how="anti")
-    return pl.concat([written, exact]), coarse
-
-
-def _exact_times(plain: pl.DataFrame, value_links: pl.DataFrame, parser: TimeParser) -> tuple[pl.DataFrame, int]:
-    """Times of a Wikibase's value nodes, cut to their precision."""
-    values, precisions = (
-        plain.filter(pl.col("p") == ONTOLOGY + name).select(pl.col("o").alias(name), value="s")
-        for name in ("timeValue", "timePrecision")
-    )
-    found = value_links.select("role", node="s", value="o").join(values, on="value")
-    found = found.join(precisions, on="value", how="left")
-    codes = without_year_zero(parser.codes(found["timeValue"]))
-    precision = found["timePrecision"].cast(pl.Int32, strict=False).fill_null(DAY).to_numpy()
-    cut = at_precision(codes, precision)
-    coarse = (cut == UNKNOWN) & (codes != UNKNOWN)
-    exact = found.select("node", "role", pl.col("timeValue").alias("o"))
-    return exact.with_columns(code=pl.Series(cut, dtype=pl.Int32)), int(coarse.sum())
+    codes = without_false_days(without_year_zero(written["code"].to_numpy()))
+    written = written.with_columns(code=pl.Series(codes, dtype=pl.Int32))
+    return pl.concat([written, exact])
 
 
 def _intervals(timed: pl.DataFrame) -> pl.DataFrame:
@@ -119,7 +165,7 @@ def _intervals(timed: pl.DataFrame) -> pl.DataFrame:
         pl.col("code").filter((pl.col("code") != UNKNOWN) & pl.col("role").is_in([role, "time"]))
         for role in ("begin", "end")
     )
-    return timed.group_by("node").agg(begin=begin.min(), end=end.max())
+    return timed.filter(pl.col("code") != WRONG).group_by("node").agg(begin=begin.min(), end=end.max())
 
 
 def _reified(links: pl.DataFrame) -> pl.DataFrame:
@@ -131,25 +177,15 @@ def _reified(links: pl.DataFrame) -> pl.DataFrame:
     return parts[0].join(parts[1], on="node").join(parts[2], on="node").select("node", *_TRIPLE)
 
 
-def _claims(links: pl.DataFrame) -> pl.DataFrame:
-    """``node``, ``s``, ``p``, ``o`` of a Wikibase's statements, those it calls deprecated left out."""
-    claims = links.filter(pl.col("kind") == "claim").select("s", "property", node="o")
-    values = links.filter(pl.col("kind") == "statement").select("property", "o", node="s")
-    deprecated = links.filter((pl.col("p") == f"{ONTOLOGY}rank") & (pl.col("o") == f"{ONTOLOGY}DeprecatedRank"))
-    claims = claims.join(deprecated.select(node="s"), on="node", how="anti")
-    found = claims.join(values, on=["node", "property"]).filter(~pl.col("o").str.starts_with("_:"))
-    return found.select("node", "s", pl.col("property").alias("p"), "o")
-
-
-def _middle(links: pl.DataFrame, times: pl.DataFrame, reifiers: pl.DataFrame, valued: pl.DataFrame) -> pl.DataFrame:
+def _middle(links: pl.DataFrame, intervals: pl.DataFrame, reifiers: pl.DataFrame, valued: pl.DataFrame) -> pl.DataFrame:
     """``s``, ``p``, ``node`` of n-ary statements ``s p [ q o ]``.
 
     Nodes in the middle are the blank nodes that a predicate leads to, where it leads to any that has a time; and
     whatever has an ``rdf:value``.
     """
-    into = links.select("s", "p", node="o").join(reifiers, on="node", how="anti")
+    into = _without(_without(links.select("s", "p", node="o"), "node", reifiers), "s", reifiers)
     blank = into.filter(pl.col("node").str.starts_with("_:"))
-    dated = blank.join(times, on="node", how="semi")
+    dated = blank.join(intervals, on="node", how="semi")
     return pl.concat([blank.join(dated, on="p", how="semi"), into.join(valued, on="node", how="semi")]).unique()
 
 
@@ -190,21 +226,46 @@ def _dated_by_several(found: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([joined.select(found.columns), dated, undated])
 
 
-def _bare(links: pl.DataFrame, statements: pl.DataFrame, times: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Triples no node says anything about, with the time of their graph, if that has one."""
-    free = (
-        links.join(nodes, left_on="s", right_on="node", how="anti")
-        .join(nodes, left_on="o", right_on="node", how="anti")
-        .join(statements, on=_TRIPLE, how="anti")
+def _bare(links: pl.DataFrame, statements: pl.DataFrame, nodes: pl.DataFrame, reifiers: pl.DataFrame) -> pl.DataFrame:
+    """``s``, ``p``, ``o``, ``g`` of triples that no node says anything about.
+
+    Links to a node that reifies a triple are among them; what is said of such a node is no fact.
+    """
+    free = _without(
+        _without(_without(links, "s", nodes), "s", reifiers), "o", nodes.join(reifiers, on="node", how="anti")
     )
-    return free.join(times, left_on="g", right_on="node", how="left").select(
-        pl.col("g").alias("node"), *_TRIPLE, "begin", "end"
-    )
+    return free.join(statements, on=_TRIPLE, how="anti") if statements.height else free
 
 
-def _direct(links: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
-    """A Wikibase's direct (wdt:) triples of which it gives no statement; nothing else in it is a fact."""
-    direct = links.filter((pl.col("kind") == "direct") & ~pl.col("o").str.starts_with("_:"))
-    direct = direct.select("s", pl.col("property").alias("p"), "o").join(statements, on=["s", "p"], how="anti").unique()
-    unknown = pl.lit(None, dtype=pl.Int32)
-    return direct.select(pl.lit(None, dtype=pl.String).alias("node"), *_TRIPLE, begin=unknown, end=unknown)
+def _events(
+    plain: pl.DataFrame, times: TimeNodes, nodes: pl.DataFrame, reifiers: pl.DataFrame, intervals: pl.DataFrame
+) -> pl.DataFrame:
+    """``node``: things with a time of their own, which holds for all that is said of them."""
+    acted = plain.filter(pl.col("p").is_in([*OF_EVENTS]) & pl.col("literal")).select(node="s")
+    events = pl.concat([acted, times.led.select(node="s")]).unique().join(intervals, on="node", how="semi")
+    return _without(_without(events, "node", nodes), "node", reifiers)
+
+
+def _at_its_time(bare: pl.DataFrame, intervals: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
+    """Bare triples with the time of their graph, of the event that is their subject, or of the one they lead to."""
+    if not intervals.height:
+        unknown = pl.lit(None, dtype=pl.Int32)
+        return bare.select(pl.col("g").alias("node"), *_TRIPLE, begin=unknown, end=unknown)
+    found = bare.with_columns(node="g").join(intervals, on="node", how="left", maintain_order="left")
+    at_events = intervals.join(events, on="node", how="semi")
+    for end in ("s", "o") if at_events.height else ():
+        is_open = pl.col("begin").is_null() & pl.col("end").is_null() & (pl.col("p") != f"{RDF}type")
+        open_ = found.filter(is_open).drop("node", *_INTERVAL)
+        dated = open_.join(at_events.with_columns(**{end: "node"}), on=end, how="left")
+        found = pl.concat([found.filter(~is_open), dated.select(found.columns)])
+    return found.select("node", *_TRIPLE, *_INTERVAL)
+
+
+def _dates_of(links: pl.DataFrame, intervals: pl.DataFrame) -> pl.DataFrame:
+    """Dates of the subjects of links ``s``, ``p``, ``node``: the time of the node."""
+    found = links.join(intervals, on="node").filter(pl.col("begin").is_not_null() | pl.col("end").is_not_null())
+    return found.select("node", "s", "p", *_INTERVAL).unique()
+
+
+def _without(table: pl.DataFrame, column: str, nodes: pl.DataFrame) -> pl.DataFrame:
+    return table.join(nodes, left_on=column, right_on="node", how="anti") if nodes.height else table

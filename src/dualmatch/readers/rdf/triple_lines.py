@@ -44,9 +44,12 @@ class Quads:
     """Statements, as text; blank nodes begin with ``_:``."""
 
     plain: pl.DataFrame
-    """``s``, ``p``, ``o``, ``g`` (null for the default graph), and ``literal``, whether the object is one."""
+    """``s``, ``p``, ``o``, ``g`` (null for the default graph), ``literal``, whether the object is one, and its ``tag``:
+    the IRI of a type, or a language after an ``@``; null where it has none."""
     reified: pl.DataFrame
     """``node``, ``s``, ``p``, ``o``, ``literal``: triple terms and the node that reifies each."""
+    note: str = ""
+    """What was tolerated, in words."""
 
 
 def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[tuple[Quads, list[OddLine]]]:
@@ -109,8 +112,14 @@ def _plain(table: pl.DataFrame, has_graphs: bool) -> pl.DataFrame:
         graph = pl.lit(None, dtype=pl.String)
         table = table.with_columns(end=pl.col("rest").str.strip_suffix(" ."), g=graph)
     literal = pl.col("end").str.starts_with('"')
-    value = pl.when(literal).then(pl.col("end").str.extract('^"([^"]*)"')).otherwise(_name("end"))
-    return table.select(s=_name("s"), p=_name("p"), o=value, g=_name("g"), literal=literal)
+    is_tagged = literal & ~pl.col("end").str.ends_with('"')
+    value, tag = _name("end"), pl.lit(None, dtype=pl.String)
+    has_literals, has_tags = table.select(a=literal.any(), b=is_tagged.any()).row(0)
+    if has_literals:
+        value = pl.when(literal).then(pl.col("end").str.extract('^"([^"]*)"')).otherwise(value)
+    if has_tags:
+        tag = pl.when(is_tagged).then(pl.col("end").str.extract(r'"(?:\^\^<)?([^"<>]*)>?$')).otherwise(tag)
+    return table.select(s=_name("s"), p=_name("p"), o=value, g=_name("g"), literal=literal, tag=tag)
 
 
 def _reified(table: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,125 @@
+"""Literals of entities: dates, names, and what is left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from dualmatch.graph.literals import ALIAS, LABEL
+from dualmatch.graph.times import UNKNOWN
+from dualmatch.readers.facts import LITERAL
+from dualmatch.readers.rdf.triple_lines import RDF
+from dualmatch.readers.time_column import WRONG, TimeParser
+
+_SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
+_SCHEMA: Final = ("http://schema.org/", "https://schema.org/")
+NAMES: Final = {
+    "http://www.w3.org/2000/01/rdf-schema#label": LABEL,
+    f"{_SKOS}prefLabel": LABEL,
+    f"{_SKOS}altLabel": ALIAS,
+    **{f"{schema}{name}": kind for schema in _SCHEMA for name, kind in (("name", LABEL), ("alternateName", ALIAS))},
+}
+"""Predicates of names, and the attribute each becomes."""
+RECORD_DATES: Final = "dates of records"
+
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+_DATE_TYPES: Final = [
+    *(_XSD + name for name in ("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth")),
+    *(space + name for space in _SCHEMA for name in ("Date", "DateTime")),
+]
+_ISO_DAY: Final = r"^-?[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-3][0-9](?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?)?$"
+_PURL: Final = ("http://purl.org/dc/terms/", "http://purl.org/dc/elements/1.1/")
+_PAV: Final = "http://purl.org/pav/"
+# Dates of what was written about a thing, whatever the thing is.
+_OF_RECORDS: Final = [
+    *(f"{space}modified" for space in _PURL),
+    *(f"{space}{name}" for space in _SCHEMA for name in ("dateModified", "sdDatePublished")),
+    *(
+        f"{_PAV}{name}"
+        for name in ("createdOn", "lastUpdateOn", "lastRefreshedOn", "importedOn", "retrievedOn", "authoredOn")
+    ),
+    "http://www.w3.org/ns/prov#generatedAtTime",
+    "http://www.w3.org/ns/prov#invalidatedAtTime",
+    "http://wikiba.se/ontology#timestamp",
+]
+# Dates of a thing, or of what was written about it: that goes by what else is said.
+_MAY_BE_OF_RECORDS: Final = [
+    *(f"{space}{name}" for space in _PURL for name in ("created", "issued", "date", "available", "dateSubmitted")),
+    *(f"{space}{name}" for space in _SCHEMA for name in ("dateCreated", "datePublished")),
+]
+_SAID_OF_RECORDS: Final = [
+    *_OF_RECORDS,
+    "http://xmlns.com/foaf/0.1/primaryTopic",
+    *(f"{space}version" for space in _SCHEMA),
+]
+_RECORD_TYPES: Final = [
+    "http://www.w3.org/2002/07/owl#Ontology",
+    "http://www.w3.org/ns/dcat#CatalogRecord",
+    "http://rdfs.org/ns/void#Dataset",
+    "http://rdfs.org/ns/void#DatasetDescription",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class EntityValues:
+    """What literals say of entities."""
+
+    dates: pl.DataFrame
+    """``node`` (the entity), ``s``, ``p``, ``text``, ``code``; `time_column.WRONG` where a date is none."""
+    literals: pl.DataFrame
+    """``s``, ``p``, ``o``, ``tag``: what is no date."""
+    left_out: Counter[str]
+
+    @property
+    def known_dates(self) -> pl.DataFrame:
+        """``node``, ``s``, ``p``, ``begin``, ``end``."""
+        return self.dates.filter(pl.col("code") != WRONG).select("node", "s", "p", begin="code", end="code")
+
+    @property
+    def wrong_dates(self) -> pl.DataFrame:
+        """``node``, ``text``."""
+        return self.dates.filter(pl.col("code") == WRONG).select("node", "text")
+
+
+def entity_values(plain: pl.DataFrame, literals: pl.DataFrame, parser: TimeParser) -> EntityValues:
+    """Sort the `literals` of a file's entities; `plain` is all that the file says."""
+    is_date = pl.col("tag").is_in(_DATE_TYPES) | pl.col("p").is_in(_date_predicates(literals))
+    is_record = pl.col("p").is_in(_OF_RECORDS) | (pl.col("p").is_in(_MAY_BE_OF_RECORDS) & pl.col("is_record"))
+    sorted_ = literals.join(_records(plain), on="s", how="left", maintain_order="left")
+    sorted_ = sorted_.with_columns(is_date=is_date.fill_null(False), is_record=is_record.fill_null(False))
+    dated = sorted_.filter(pl.col("is_date") & ~pl.col("is_record"))
+    dates = dated.select("s", "p", text="o", node="s")
+    dates = dates.with_columns(code=pl.Series(parser.codes(dated["o"]), dtype=pl.Int32))
+    texts = sorted_.filter(~pl.col("is_date") & ~pl.col("is_record")).select("s", "p", "o", "tag")
+    left_out = Counter({RECORD_DATES: literals.height - dated.height - texts.height})
+    return EntityValues(dates.filter(pl.col("code") != UNKNOWN), texts, left_out)
+
+
+def counted(literals: pl.DataFrame, with_names: bool) -> Counter[str]:
+    """How many literals are left out: names where these are not asked for, and all others, which are never compared."""
+    names = literals.filter(pl.col("p").is_in([*NAMES])).height
+    return Counter({"labels": names * with_names, LITERAL: literals.height - names})
+
+
+def named(literals: pl.DataFrame, entity: pl.Expr, predicate: pl.Expr) -> pl.DataFrame:
+    """Literals as the collector takes them: ``entity``, ``attribute``, ``value``, ``language``."""
+    attribute = pl.col("p").replace_strict(NAMES, default=predicate, return_dtype=pl.String)
+    language = pl.when(pl.col("tag").str.starts_with("@")).then(pl.col("tag").str.strip_prefix("@"))
+    return literals.select(entity.alias("entity"), attribute.alias("attribute"), value="o", language=language)
+
+
+def _date_predicates(literals: pl.DataFrame) -> list[str]:
+    """Predicates whose values are all plain texts that are days or months: JSON-LD seldom gives a type."""
+    is_day = pl.col("o").str.contains(_ISO_DAY) & (pl.col("tag").is_null() | (pl.col("tag") == f"{_XSD}string"))
+    by_predicate = literals.filter(~pl.col("p").is_in([*NAMES])).group_by("p").agg(is_day.all().alias("all"))
+    return by_predicate.filter("all")["p"].to_list()
+
+
+def _records(plain: pl.DataFrame) -> pl.DataFrame:
+    """``s`` and ``is_record`` (true): subjects that are records, by what is said of them or by their type."""
+    is_record = pl.col("p").is_in(_SAID_OF_RECORDS) | ((pl.col("p") == f"{RDF}type") & pl.col("o").is_in(_RECORD_TYPES))
+    graphs = plain.select(s="g").drop_nulls()
+    return pl.concat([plain.filter(is_record).select("s"), graphs]).unique().with_columns(is_record=pl.lit(True))

@@ -1,0 +1,290 @@
+"""RDF as people have it: dates of entities, times two steps away, records, odd tags, JSON-LD, and what is left out."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dualmatch import InputError
+from dualmatch.readers.read import Reading, read
+from dualmatch.readers.read_options import ReadOptions, TimePredicates
+from io_facts import dates_of, facts_of
+
+E = "http://e/"
+PREFIXES = """@prefix : <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix time: <http://www.w3.org/2006/time#> . @prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> .
+@prefix prov: <http://www.w3.org/ns/prov#> . @prefix vivo: <http://vivoweb.org/ontology/core#> .
+@prefix dcterms: <http://purl.org/dc/terms/> . @prefix schema: <http://schema.org/> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+"""
+SPACES = (E, "http://www.w3.org/ns/prov#", "http://vivoweb.org/ontology/core#", "http://www.cidoc-crm.org/cidoc-crm/")
+
+
+def reading_of(folder: Path, content: str, name: str = "a.ttl", **options: object) -> Reading:
+    path = folder / name
+    path.write_text((PREFIXES if path.suffix in (".ttl", ".trig") else "") + content)
+    return read([path], ReadOptions(namespaces=SPACES, **options))  # type: ignore[arg-type]
+
+
+def test_typed_dates_are_dates_of_their_entity(tmp_path: Path) -> None:
+    graph = reading_of(
+        tmp_path,
+        """:Ada :born "1815-12-10"^^xsd:date ; :died "1852-11-27T10:00:00Z"^^xsd:dateTime ;
+           :wed "1835-07"^^xsd:gYearMonth ; :award "1843"^^xsd:gYear ;
+           :note "1843" ; :height 170 ; :name "Ada"@en . :Charles :born "1791-12-26" .""",
+    ).graph
+    assert graph.n_facts == 0
+    assert dates_of(graph) == [
+        ("Ada", "award", "1843", "1843"),
+        ("Ada", "born", "1815-12-10", "1815-12-10"),
+        ("Ada", "died", "1852-11-27", "1852-11-27"),
+        ("Ada", "wed", "1835-07", "1835-07"),
+    ]
+
+
+def test_plain_texts_are_dates_where_all_of_a_predicate_are(tmp_path: Path) -> None:
+    turtle = (
+        ':Ada :born "1815-12-10" ; :code "1815-12-10" . :Bo :born "1815-12" ; :code "x" ; schema:name "2001-01-01" .'
+    )
+    assert dates_of(reading_of(tmp_path, turtle).graph) == [
+        ("Ada", "born", "1815-12-10", "1815-12-10"),
+        ("Bo", "born", "1815-12", "1815-12"),
+    ]
+
+
+def test_a_date_that_is_none_costs_itself(tmp_path: Path) -> None:
+    dates = "".join(f':p{day} :born "1815-12-{day:02d}"^^xsd:date . ' for day in range(1, 10))
+    reading = reading_of(tmp_path, dates + ':Ada :born "1815-02-30"^^xsd:date ; :met :p1 .')
+    assert len(dates_of(reading.graph)) == 9
+    assert facts_of(reading.graph) == [("Ada", "met", "p1", "?", "?")]
+    assert reading.notes[0].startswith(f"{tmp_path / 'a.ttl'}: 1 of 10 dates cannot be read and is unknown; line 7: ")
+    with pytest.raises(InputError, match=r"a.ttl:7: .*month 2 of 1815 has no day 30.* \(the time of http://e/Ada\)"):
+        reading_of(tmp_path, dates + ':Ada :born "1815-02-30"^^xsd:date ; :met :p1 .', on_error="stop")
+
+
+def test_dates_of_records_are_left_out_and_counted(tmp_path: Path) -> None:
+    reading = reading_of(
+        tmp_path,
+        """:Ada :met :Bo ; dcterms:modified "2020-01-01"^^xsd:date .
+           :Novel dcterms:issued "1830-01-01"^^xsd:date ; dcterms:creator :Ada .
+           :page foaf:primaryTopic :Ada ; dcterms:created "2019-01-01"^^xsd:date ; prov:generatedAtTime
+           "2019-01-01T00:00:00Z"^^xsd:dateTime .""",
+    )
+    assert dates_of(reading.graph) == [("Novel", "http://purl.org/dc/terms/issued", "1830-01-01", "1830-01-01")]
+    assert reading.notes == (f"{tmp_path / 'a.ttl'}: left out: dates of records (3)",)
+
+
+ADA = [("Ada", "in", "Rome", "1830-05-01", "1831")]
+TWO_STEPS = {
+    "interval of a reifier": """<< :Ada :in :Rome >> time:hasTime [ a time:ProperInterval ;
+        time:hasBeginning [ a time:Instant ; time:inXSDDate "1830-05-01"^^xsd:date ] ;
+        time:hasEnd [ time:inXSDgYear "1831"^^xsd:gYear ] ] .""",
+    "named interval and instants": """:Ada :in :Rome {| time:hasTime :i |} . :i a time:Interval ; time:hasBeginning :b ;
+        time:hasEnd :e ; time:hasTRS :calendar . :b time:inXSDDateTimeStamp "1830-05-01T00:00:00Z"^^xsd:dateTimeStamp .
+        :e time:inXSDgYear "1831"^^xsd:gYear .""",
+    "node in the middle with a time-span": """:Ada :in [ :place :Rome ; crm:P4_has_time-span [ a crm:E52_Time-Span ;
+        crm:P2_has_type :roughly ; crm:P82a_begin_of_the_begin "1830-05-01"^^xsd:date ;
+        crm:P82b_end_of_the_end "1831"^^xsd:gYear ] ] .""",
+    "begin and end on nodes": """:Ada :in [ :place :Rome ; :start [ :date "1830-05-01" ] ; :end [ :year "1831" ] ] .""",
+    "VIVO, to the year": """:Ada :in [ :place :Rome ; vivo:dateTimeInterval :i ] . :i a vivo:DateTimeInterval ;
+        vivo:start :s ; vivo:end :e . :s vivo:dateTime "1830-05-01T00:00:00"^^xsd:dateTime ;
+        vivo:dateTimePrecision vivo:yearMonthDayPrecision . :e vivo:dateTimePrecision vivo:yearPrecision ;
+        vivo:dateTime "1831-01-01T00:00:00"^^xsd:dateTime .""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("turtle", TWO_STEPS.values(), ids=TWO_STEPS)
+def test_times_two_steps_away(tmp_path: Path, turtle: str) -> None:
+    graph = reading_of(tmp_path, turtle).graph
+    assert facts_of(graph) == ADA
+    assert dates_of(graph) == []
+
+
+EVENTS = {
+    "activity": (
+        """:talk a prov:Activity ; prov:startedAtTime "1830-05-01T09:00:00Z"^^xsd:dateTime ; prov:used :Hall ;
+           prov:endedAtTime "1830-05-02T12:00:00Z"^^xsd:dateTime . :paper prov:wasGeneratedBy :talk .""",
+        [("paper", "wasGeneratedBy", "talk"), ("talk", "used", "Hall")],
+    ),
+    "position": (
+        """:Ada vivo:relatedBy :post . :post vivo:relates :Bank ; vivo:dateTimeInterval :i .
+           :i vivo:start :s ; vivo:end :e . :s vivo:dateTime "1830-05-01T00:00:00"^^xsd:dateTime .
+           :e vivo:dateTime "1830-05-02T00:00:00"^^xsd:dateTime .""",
+        [("Ada", "relatedBy", "post"), ("post", "relates", "Bank")],
+    ),
+    "birth": (
+        """:birth crm:P98_brought_into_life :Ada ; crm:P7_took_place_at :London ; crm:P4_has_time-span :t .
+           :t crm:P82a_begin_of_the_begin "1830-05-01"^^xsd:date ; crm:P82b_end_of_the_end "1830-05-02"^^xsd:date .""",
+        [("birth", "P7_took_place_at", "London"), ("birth", "P98_brought_into_life", "Ada")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("turtle", "facts"), EVENTS.values(), ids=EVENTS)
+def test_what_is_said_of_an_event_holds_at_its_time(tmp_path: Path, turtle: str, facts: list[tuple[str, ...]]) -> None:
+    graph = reading_of(tmp_path, turtle).graph
+    kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    assert [fact for fact in facts_of(graph) if fact[1] != kind] == [
+        (*each, "1830-05-01", "1830-05-02") for each in facts
+    ]
+    assert all(fact[3:] == ("?", "?") for fact in facts_of(graph) if fact[1] == kind)
+    assert dates_of(graph) == []
+
+
+def test_times_of_things_without_facts_are_their_dates(tmp_path: Path) -> None:
+    turtle = (
+        """:Ada :birth [ :date "1815-12-10" ] . :fair time:hasTime [ time:hasBeginning [ time:inXSDgYear "1851" ] ] ."""
+    )
+    assert dates_of(reading_of(tmp_path, turtle).graph) == [
+        ("Ada", "birth", "1815-12-10", "1815-12-10"),
+        ("fair", "http://www.w3.org/2006/time#hasTime", "1851", "?"),
+    ]
+
+
+def test_a_predicate_of_that_name_may_lead_to_an_entity(tmp_path: Path) -> None:
+    turtle = ':trip :start :Rome ; :end :Paris . :Rome :in :Italy ; :date "-0753-04-21"^^xsd:date .'
+    graph = reading_of(tmp_path, turtle).graph
+    assert [fact[:3] for fact in facts_of(graph)] == [
+        ("Rome", "in", "Italy"), ("trip", "end", "Paris"), ("trip", "start", "Rome")
+    ]  # fmt: skip
+    assert dates_of(graph) == [("Rome", "date", "-0753-04-21", "-0753-04-21")]
+
+
+def test_own_predicates_lead_to_times_too(tmp_path: Path) -> None:
+    turtle = ':Ada :in [ :place :Rome ; :von [ :tag "1830" ] ] .'
+    reading = reading_of(tmp_path, turtle, time_predicates=TimePredicates(begin=(f"{E}von",), time=(f"{E}tag",)))
+    assert facts_of(reading.graph) == [("Ada", "in", "Rome", "1830", "?")]
+
+
+def test_links_to_a_node_that_reifies_are_facts(tmp_path: Path) -> None:
+    turtle = """:Bo :doubts << :Ada :in :Rome >> . :Cy :said :r .
+        :r rdf:subject :Ada ; rdf:predicate :met ; rdf:object :Bo ; :source :Book ."""
+    assert facts_of(reading_of(tmp_path, turtle).graph) == [
+        ("Ada", "in", "Rome", "?", "?"),
+        ("Ada", "met", "Bo", "?", "?"),
+        ("Bo", "doubts", "_:.1", "?", "?"),
+        ("Cy", "said", "r", "?", "?"),
+    ]
+
+
+LONG_TAGS = {
+    "a.ttl": ':a :r :b ; rdfs:label "x"@zh-classical , "y"@en-GB .',
+    "a.trig": ':g { :a :r :b ; rdfs:label "x"@zh-classical , "y"@en-GB }',
+    "a.nt": "<http://e/a> <http://e/r> <http://e/b> .\n"
+    '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "x"@zh-classical .\n'
+    '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "y"@en-GB .\n',
+    "a.rdf": '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/" '
+    'xmlns:s="http://www.w3.org/2000/01/rdf-schema#"><rdf:Description rdf:about="http://e/a"><e:r '
+    'rdf:resource="http://e/b"/><s:label xml:lang="zh-classical">x</s:label><s:label xml:lang="en-GB">y</s:label>'
+    "</rdf:Description></rdf:RDF>",
+}
+
+
+@pytest.mark.parametrize("name", LONG_TAGS)
+def test_long_language_tags_are_read_and_reported(tmp_path: Path, name: str) -> None:
+    reading = reading_of(tmp_path, LONG_TAGS[name], name, literals=True)
+    assert [fact[:3] for fact in facts_of(reading.graph)] == [("a", "r", "b")]
+    assert reading.literals is not None
+    assert reading.literals.value == ("x", "y")
+    note = "language tags longer than the standard allows were read all the same: zh-classical"
+    assert reading.notes == (f"{tmp_path / name}: {note}",)
+    only = reading_of(tmp_path, LONG_TAGS[name], name, literals=True, label_languages=("zh",))
+    assert only.literals is not None
+    assert only.literals.value == ("x",)
+
+
+def test_long_tags_of_standard_input_and_other_errors_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turtle = (PREFIXES + LONG_TAGS["a.ttl"]).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(turtle)))
+    assert read(["-"], ReadOptions(format="turtle")).graph.n_facts == 1
+    with pytest.raises(InputError) as caught:
+        reading_of(tmp_path, ':a $ :b .\n:a :r :b ; :n "x"@zh-classical .\n:a :r "y"@toolongfora .')
+    assert [line.partition(": ")[0] for line in str(caught.value).splitlines()[:2]] == [
+        f"{tmp_path / 'a.ttl'}:7", f"{tmp_path / 'a.ttl'}:9"
+    ]  # fmt: skip
+
+
+JSONLD = """{"@context": {"@vocab": "http://e/", "born": {"@type": "http://www.w3.org/2001/XMLSchema#date"}},
+ "@id": "http://e/Ada", "born": "1815-12-10", "name": "Ada",
+ "in": {"place": {"@id": "http://e/Rome"}, "date": "1830"}}"""
+
+
+def test_json_ld(tmp_path: Path) -> None:
+    reading = reading_of(tmp_path, JSONLD, "a.jsonld")
+    assert facts_of(reading.graph) == [("Ada", "in", "Rome", "1830", "1830")]
+    assert dates_of(reading.graph) == [("Ada", "born", "1815-12-10", "1815-12-10")]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (
+            '{"@context": "https://schema.org", "name": "Ada"}',
+            "a.jsonld: its context is on the web, and nothing is fetched",
+        ),
+        ('{"@context": {"@vocab": "http://e/"},\n"@id": "http://e/a", "q": {"p":', "a.jsonld:2: no jsonld: "),
+        ('{"@id": "http://e/a", "http://e/name": "x"}', r"a.jsonld: no facts; .* \(left out: literals \(1\)\)"),
+    ],
+)
+def test_what_is_wrong_with_json_ld(tmp_path: Path, content: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        reading_of(tmp_path, content, "a.jsonld")
+
+
+def test_a_file_without_facts_says_what_it_holds(tmp_path: Path) -> None:
+    turtle = ':a rdfs:label "x" ; skos:altLabel "y" ; :height 3 ; dcterms:modified "2020-01-01"^^xsd:date .'
+    with pytest.raises(InputError) as caught:
+        reading_of(tmp_path, turtle)
+    left = "dates of records (1), labels (2), literals (1)"
+    assert str(caught.value) == f"{tmp_path / 'a.ttl'}: no facts; an empty graph cannot be aligned (left out: {left})"
+
+
+SOUND = {
+    "ttl": (
+        PREFIXES + "".join((*TWO_STEPS.values(), *(turtle for turtle, _ in EVENTS.values()), LONG_TAGS["a.ttl"]))
+    ).encode(),
+    "jsonld": JSONLD.encode(),
+    "rdf": LONG_TAGS["a.rdf"].encode(),
+    "nt": LONG_TAGS["a.nt"].encode(),
+}
+SLIPS = st.lists(
+    st.tuples(
+        st.floats(0, 1),
+        st.integers(0, 9),
+        st.binary(max_size=3) | st.sampled_from([b'"', b"[", b"]", b"\n", b"@", b"9" * 12, b"\xff", b":b", b":i"]),
+    ),
+    min_size=1,
+    max_size=4,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("extension", SOUND)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(slips=SLIPS, on_error=st.sampled_from(["dates", "stop", "skip"]))
+def test_any_slip_gives_a_graph_or_a_refusal(
+    extension: str, slips: list[tuple[float, int, bytes]], on_error: str
+) -> None:
+    content = SOUND[extension]
+    for share, removed, inserted in slips:
+        at = int(share * len(content))
+        content = content[:at] + inserted + content[at + removed :]
+    with tempfile.TemporaryDirectory() as here:
+        path = Path(here) / f"a.{extension}"
+        path.write_bytes(content)
+        try:
+            assert not read([path], ReadOptions(literals=True, on_error=on_error)).graph.is_empty  # type: ignore[arg-type]
+        except InputError as error:
+            refusal = str(error)
+        else:
+            refusal = str(path)
+        assert [each.name for each in Path(here).iterdir()] == [path.name]
+    assert refusal.startswith(str(path))
