@@ -212,9 +212,11 @@ def _other_days(days: Texts, rng: Generator) -> Texts:
 
 def _slip(name: str, rng: Generator) -> str:
     """A name with an initial for the first name, or with two letters swapped, one left out or one doubled."""
-    kind, at = rng.integers(0, 4), int(rng.integers(1, len(name) - 2))
+    kind = int(rng.integers(0, 4))
+    within_words = [at for at in range(len(name) - 1) if name[at : at + 2].isalpha() and name[at] != name[at + 1]]
+    at = int(rng.choice(within_words[1:]))
     if kind == 0:
         first, _, rest = name.partition(" ")
         return f"{first[0]}. {rest}"
-    middle = {1: name[at + 1] + name[at], 2: name[at + 1], 3: name[at] * 2 + name[at + 1]}[int(kind)]
+    middle = (name[at + 1] + name[at], name[at + 1], name[at] * 2 + name[at + 1])[kind - 1]
     return name[:at] + middle + name[at + 2 :]
