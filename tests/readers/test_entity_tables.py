@@ -306,3 +306,17 @@ def test_any_table_is_a_graph_or_a_refusal(
         refused = "a.csv:"
         assert not found.graph.is_empty
     assert refused.startswith(("a.csv:", "columns:"))
+
+
+@pytest.mark.parametrize(
+    ("header", "example"),
+    [
+        ("item,itemLabel,party,start,end", "head=item,tail=party,begin=start,end=end"),
+        ("no,member,district,faction,elected,url", "head=member,tail=district,tail=faction,time=elected"),
+        ("the member,the party,since", "'head=the member,tail=the party,time=since'"),
+        ("alone", "head=alone,tail=NAME"),
+    ],
+)
+def test_the_example_has_the_names_of_the_table(header: str, example: str) -> None:
+    said = refusal(f"{header}\n{','.join('abcdefg'[: header.count(',') + 1])}\n")
+    assert f"say so with --columns {example}, or, if each row is an entity, --columns " in said

@@ -197,7 +197,7 @@ def ids_as_labels(graph: TemporalGraph) -> pl.DataFrame:
     """Ids that are names, as labels: of an IRI its last part, with spaces for underscores.
 
     >>> ids_as_labels(TemporalGraph.from_facts([("http://e/Ada_Lovelace", "met", "Babbage")]))["value"].to_list()
-    ['Babbage', 'Ada Lovelace']
+    ['Ada Lovelace', 'Babbage']
     """
     ids = [name for name in graph.entities if not name.startswith("_:")]  # blank nodes have none
     last = [unquote(re.split(r"[/#]", name.rstrip("/#"))[-1]) if "://" in name else name for name in ids]

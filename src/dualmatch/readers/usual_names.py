@@ -28,7 +28,9 @@ _DATE_WORDS: Final = re.compile(
     "foundation|inception|established|formed|created|opened|closed|dissolved|abolished|built|published|released|married|"
     "elected|appointed|first|last"
 )
-_ROW_NUMBERS: Final = frozenset(("", "no", "nr", "number", "row", "rownumber", "index", "unnamed0"))
+_ROW_NUMBERS: Final = re.compile("(no|nr|number|row|rownumber|index|unnamed0)?")
+_NO_TAILS: Final = re.compile("source|url|link|website|image|photo|email|note|notes|.*label")
+"""What no tail is usually called: where a fact comes from, labels."""
 
 
 class Guess:
@@ -143,8 +145,11 @@ def example_columns(names: Sequence[str]) -> str:
     '--columns head=who,relation=did,tail=whom,time=day, or, if each row is an entity, --columns id=who'
     """
     dates = [name for name in names if names_a_date(name)][:2]
-    others = [name for name in names if name not in dates and _plain(name) not in _ROW_NUMBERS] or ["NAME"]
+    others = [name for name in names if name not in dates and not _ROW_NUMBERS.fullmatch(_plain(name))]
     roles = ("head", "relation", "tail") if len(others) == 3 else ("head", "tail", "tail")
+    others = [name for name in others if not _NO_TAILS.fullmatch(_plain(name))] or ["NAME"]
+    if len(others) < 3:
+        roles = ("head", "tail", "tail")
     pairs = [*zip(roles, others + ["NAME"] * (2 - len(others)), strict=False)]
     pairs += [("time", dates[0])] if len(dates) == 1 else [*zip(("begin", "end"), dates, strict=False)]
     facts, entities = (_option(given) for given in (pairs, [("id", others[0])]))
