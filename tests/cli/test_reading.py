@@ -109,6 +109,28 @@ def test_too_many_dates_that_cannot_be_read_leave_nothing_behind(
     assert noted[0].startswith("note: bad.csv: 1 of 11 dates cannot be read and is unknown; line 12: '1/12/1850'")
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "words"),
+    [
+        ("1,Eve,1850\n,Adam,1851\n", [], "people.csv:3: no id; every row needs one"),
+        ("1,Eve,1850\n2,Adam\n", [], "people.csv:3: 2 columns where the first line has 3"),
+        ("1,Eve,1/2/1850\n", [], "people.csv:2: '1/2/1850' is no date"),
+        ("1,Eve,1850\n", ["--columns", "id=who"], "people.csv: no column 'who'; the columns are 'id', 'name', 'born'"),
+        ("1,Eve,1850\n", ["--columns", "id=id,begin=born"], "columns: id is for a table with a row for each entity"),
+        ("1,Eve,\n", [], "people.csv: no facts; an empty graph cannot be aligned"),
+    ],
+)
+def test_tables_of_entities_that_cannot_be_used(
+    here: Path, capsys: pytest.CaptureFixture[str], rows: str, columns: list[str], words: str
+) -> None:
+    (here / "people.csv").write_text("id,name,born\n" + rows)
+    before = sorted(here.iterdir())
+    assert refused(capsys, "align", "people.csv", "people.csv", "-o", "links.tsv", *columns).startswith(
+        f"dualmatch: {words}"
+    )
+    assert sorted(here.iterdir()) == before
+
+
 def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:
     (here / "bad.nt").write_text('<http://e/a> <http://e/r> <http://e/b> .\nnonsense here\n_:x <http://e/r> "x" .\n')
     main(["inspect", "bad.nt", "--on-error", "skip", "--rejected", "rejected.tsv"])
