@@ -224,3 +224,16 @@ def test_labels_are_trusted_where_dates_are_poor() -> None:
     found = {tuple(each) for each in align(pair.source, pair.target, literals=labels).pairs.tolist()}
     true = {tuple(each) for each in pair.gold.tolist()}
     assert len(found & true) > 0.95 * len(true)
+
+
+def test_labels_follow_their_entities_and_join() -> None:
+    graph = TemporalGraph.from_facts([("a", "r", "b"), ("b", "r", "c")])
+    said = Literals.of_labels({"a": "Ada", "c": "Charles"}, graph)
+    moved = said.moved(np.array([2, 0, 1]))  # a, b, c are rows 2, 0, 1 now
+    assert moved.labels == {1: "Charles", 2: "Ada"}
+    assert moved.entity.tolist() == [1, 2]
+    assert said.joined(None) is said
+    both = said.joined(Literals.of_labels({"a": "Ada", "b": "Babbage"}, graph))
+    assert (both.labels, len(both)) == ({0: "Ada", 1: "Babbage", 2: "Charles"}, 3)
+    assert [both.values_of(row) for row in range(4)] == [("Ada",), ("Babbage",), ("Charles",), ()]
+    assert len(Literals.of_labels({}, graph).moved(np.arange(3))) == 0
