@@ -206,3 +206,17 @@ def test_an_equal_label_that_nobody_else_has_is_worth_no_less_than_a_similar_one
     names = names_of(literals("Ada Lovelace", "Charles Babbage"), literals("ada lovelace", "Babbage, Charles"), (2, 2))
     evidence = names.evidence(compared(names), names.first_agreement).reshape(2, 2)
     assert evidence[0, 0] >= evidence[1, 1] > max(evidence[0, 1], evidence[1, 0])
+
+
+def test_blocks_of_any_size_compare_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [tuple(f"{label} {at}" for at in range(number % 4)) for number, label in enumerate(PEOPLE)]
+    row, column = (each.ravel() for each in np.indices((64, 64)))
+    candidates, whole = Candidates(row, column, (64, 64)), None
+    for size in (2**21, 1, 7, 1000):
+        monkeypatch.setattr("dualmatch.channels.names._PAIRS_AT_ONCE", size)
+        found = Names((literals(*texts), literals(*texts[::-1])), (64, 64)).compare(candidates)
+        whole = whole or found
+        for name in ("scripts", "degree", "chance"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+        np.testing.assert_array_equal(found.label, whole.label)
+    assert len(Names((literals("a"), literals("b")), (1, 1)).compare(candidates.at(np.zeros(0, int))).degree) == 0

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -42,6 +43,7 @@ _SHIFTS: Final = 8  # drawings of random pairs, each about as many as there are 
 _LEAST_SIMILAR: Final = 0.3
 _N_SIMILAR: Final = 10
 _AT_ONCE: Final = 2**17
+_PAIRS_AT_ONCE: Final = 2**21  # of labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,25 +133,32 @@ class Names:
         return key // self.shape[1], key % self.shape[1]
 
     def compare(self, candidates: Candidates) -> Comparison:
-        """The best agreement between a label of each entity of a pair."""
-        source, target = self.sides
-        n_own = np.diff(source.first)[candidates.row], np.diff(target.first)[candidates.column]
-        which, left = expanded(source.first[candidates.row], n_own[0])
-        at, right = expanded(target.first[candidates.column[which]], n_own[1][which])
-        pair, left = which[at], left[at]
-        scripts, degree, chance = self._compared(left, right)
-        n = len(candidates)
+        """The best agreement between a label of each entity of a pair; block by block, as labels may be many."""
+        n, (source, target) = len(candidates), self.sides
         nothing = [np.zeros(n, dtype=np.int64) for _ in range(3)]
         result = Comparison(
             np.full(n, NOT_COMPARED, dtype=np.int64), nothing[0], np.ones(n), label=(nothing[1], nothing[2])
         )
+        total = np.cumsum(np.diff(source.first)[candidates.row] * np.diff(target.first)[candidates.column])
+        ends = np.searchsorted(total, np.arange(_PAIRS_AT_ONCE, int(total[-1]) if n else 0, _PAIRS_AT_ONCE))
+        for first, last in pairwise(np.unique([0, *ends.tolist(), n]).tolist()):
+            self._compare(candidates, np.arange(first, last), result)
+        return result
+
+    def _compare(self, candidates: Candidates, some: Ids, result: Comparison) -> None:
+        """The comparison of some candidates, written into the result."""
+        source, target = self.sides
+        row, column = candidates.row[some], candidates.column[some]
+        which, left = expanded(source.first[row], np.diff(source.first)[row])
+        at, right = expanded(target.first[column[which]], np.diff(target.first)[column[which]])
+        pair, left = some[which[at]], left[at]
+        scripts, degree, chance = self._compared(left, right)
         # the best of a pair's labels: the highest degree, then the rarest, then the first pair of scripts
         order = np.lexsort((-scripts, -chance, degree, pair))
-        last = order[np.flatnonzero(np.diff(pair[order], append=-1) != 0)]
-        result.scripts[pair[last]], result.degree[pair[last]] = scripts[last], degree[last]
-        result.chance[pair[last]] = chance[last]
-        result.label[0][pair[last]], result.label[1][pair[last]] = left[last], right[last]
-        return result
+        best = order[np.flatnonzero(np.diff(pair[order], append=-1) != 0)]
+        result.scripts[pair[best]], result.degree[pair[best]] = scripts[best], degree[best]
+        result.chance[pair[best]] = chance[best]
+        result.label[0][pair[best]], result.label[1][pair[best]] = left[best], right[best]
 
     def texts(self, comparison: Comparison) -> list[tuple[str, str] | None]:
         """The two labels of each pair that agree best, normalised; None where one of the two has no label."""

@@ -20,7 +20,7 @@ from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_name
 from dualmatch.files.text_lines import LINE, read_fields
 from dualmatch.graph.frames import ArrowFrame, is_frame
-from dualmatch.graph.literals import LABEL, NAMING, Literals
+from dualmatch.graph.literals import ALIAS, LABEL, NAMING, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
 from dualmatch.readers.columns import FACT, ColumnNames
 from dualmatch.readers.delimited import read_delimited
@@ -34,6 +34,8 @@ from dualmatch.readers.wikidata import read_wikidata
 
 logger = logging.getLogger(__name__)
 
+MOST_NAMES: Final = 8
+"""Labels and aliases of an entity that are kept."""
 Source = str | os.PathLike[str] | ArrowFrame | Iterable[Sequence[object]]
 
 
@@ -190,7 +192,22 @@ def literals_of(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: R
         language = pl.col("language").str.to_lowercase()
         is_asked = language.is_in(asked) | language.str.split("-").list.first().is_in(asked)
         said = said.filter(~pl.col("attribute").is_in(NAMING) | language.is_null() | (language == "") | is_asked)
-    return Literals.of(said.select("entity", "attribute", "value"), graph)
+    return Literals.of(_few_names(said).select("entity", "attribute", "value"), graph)
+
+
+def _few_names(said: pl.DataFrame) -> pl.DataFrame:
+    """At most `MOST_NAMES` of each entity: labels before aliases, then languages that most names have.
+
+    An entity of Wikidata has hundreds, and every one would be compared with every one of the other side.
+    """
+    is_name = pl.col("attribute").is_in(NAMING)
+    names = said.filter(is_name).with_columns(frequency=pl.len().over("language"), alias=pl.col("attribute") == ALIAS)
+    names = names.sort(
+        "entity", "alias", "frequency", "language", "value", descending=[False, False, True, False, False]
+    )
+    names = names.unique(["entity", "value"], keep="first", maintain_order=True)
+    few = names.group_by("entity", maintain_order=True).head(MOST_NAMES)
+    return pl.concat([said.filter(~is_name), few.select(said.columns)])
 
 
 def ids_as_labels(graph: TemporalGraph) -> pl.DataFrame:
