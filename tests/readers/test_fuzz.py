@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import json
 import tempfile
 from pathlib import Path
 
@@ -67,6 +69,9 @@ SOUND = {
     "trig": TURTLE + b":g { :a :r :e }",
     "rdf": XML,
     "json": JSON,
+    "array.json": JSON.replace(b"\n", b"").replace(b"},]", b"}]"),
+    "pretty.json": json.dumps({"entities": {"Q1": json.loads(JSON.replace(b"},\n]", b"}]"))[0]}}, indent=1).encode(),
+    "json.bz2": bz2.compress(JSON),
     "tsv.gz": gzip.compress(TABLE, mtime=0),
     "csv.zst": zstandard.compress(TABLE.replace(b"\t", b",")),
 }

@@ -240,10 +240,11 @@ def test_what_is_wrong_with_json_ld(tmp_path: Path, content: str, words: str) ->
         reading_of(tmp_path, content, "a.jsonld")
 
 
-def test_a_file_without_facts_says_what_it_holds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("literals", [False, True])
+def test_a_file_without_facts_says_what_it_holds(tmp_path: Path, literals: bool) -> None:
     turtle = ':a rdfs:label "x" ; skos:altLabel "y" ; :height 3 ; dcterms:modified "2020-01-01"^^xsd:date .'
     with pytest.raises(InputError) as caught:
-        reading_of(tmp_path, turtle)
+        reading_of(tmp_path, turtle, literals=literals)
     left = "dates of records (1), labels (2), literals (1)"
     assert str(caught.value) == f"{tmp_path / 'a.ttl'}: no facts; an empty graph cannot be aligned (left out: {left})"
 

@@ -17,7 +17,7 @@ from dualmatch.errors import InputError
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.entity_dates import EntityDates
-from dualmatch.graph.literals import LABEL
+from dualmatch.graph.literals import LABEL, NAMING
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
@@ -232,9 +232,12 @@ class Collector:
 
     def graph(self, name: str) -> TemporalGraph:
         """The graph of all rows kept; entities, relations, facts and dates are sorted, whatever order the files had."""
+        is_empty = not sum(table.height for table in (*self._facts, *self._dates))
+        if is_empty:  # labels name nothing
+            self.left_out["labels"] += sum(int(each["attribute"].is_in(NAMING).sum()) for each in self.literal_tables)
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(self.left_out.items()) if count)
         left_out = kinds and f"left out: {kinds}"
-        if not sum(table.height for table in (*self._facts, *self._dates)):
+        if is_empty:
             raise InputError(f"{name}: no facts; an empty graph cannot be aligned{left_out and f' ({left_out})'}")
         if left_out:
             self.note(f"{name}: {left_out}")
