@@ -15,7 +15,7 @@ import torch
 from scipy import sparse as sp
 from torch import Tensor
 
-from dualmatch.graph.arrays import Ids
+from dualmatch.graph.arrays import Ids, Ints
 from dualmatch.research.baselines.poincare import (
     PoincareSimilarity,
     exp0,
@@ -30,6 +30,8 @@ from dualmatch.research.baselines.training import (
     WeightedPattern,
     fit,
     generator_of,
+    glorot_uniform,
+    listed,
     parameter,
     weighted_sum,
 )
@@ -47,8 +49,9 @@ _WARM_UP: Final = 50  # epochs at a fifth of the rate
 def hyperka(task: Task) -> PoincareSimilarity:
     """Triples with h ⊕ r near t; the outputs of seed pairs near each other after a Möbius map."""
     generator, d, n = generator_of(task), task.dimension, task.n
-    raw, raw_relations = (_glorot(size, d, generator) for size in (n, task.n_relations))
-    layers = [(_glorot(d, d, generator), parameter(torch.zeros(1, d, dtype=torch.float64))) for _ in range(2)]
+    raw, raw_relations = (glorot_uniform(size, d, generator, torch.float64) for size in (n, task.n_relations))
+    zeros = torch.zeros(1, d, dtype=torch.float64)
+    layers = [(glorot_uniform(d, d, generator, torch.float64), parameter(zeros.clone())) for _ in range(2)]
     mapping = parameter(torch.linalg.qr(torch.randn(d, d, generator=generator, dtype=torch.float64))[0].contiguous())
     adjacency, weight = _adjacency(task)
     for each in (raw, raw_relations):
@@ -70,11 +73,11 @@ def hyperka(task: Task) -> PoincareSimilarity:
     def mapped(x: Tensor) -> Tensor:
         return exp0(log0(x) @ mapping)  # Möbius product M ⊗ x
 
-    def triple_loss(batch: Ids, lists: list[Ids]) -> Callable[[], Tensor]:
+    def triple_loss(batch: Ids, lists: list[Ints]) -> Callable[[], Tensor]:
         tails = task.rng.random(len(batch)) < 0.5
         drawn = near_entities(task, lists, np.where(tails, batch[:, 2], batch[:, 0]), _NEGATIVES)
         parts = [
-            (_listed(drawn[some], n), torch.from_numpy(np.ascontiguousarray(batch[some].T))) for some in (tails, ~tails)
+            (listed(drawn[some], n), torch.from_numpy(np.ascontiguousarray(batch[some].T))) for some in (tails, ~tails)
         ]
 
         def loss() -> Tensor:
@@ -90,25 +93,21 @@ def hyperka(task: Task) -> PoincareSimilarity:
         return loss
 
     def seed_loss(batch: Ids) -> Callable[[], Tensor]:
-        drawn = [
-            task.rng.integers(low, high, (len(batch), _SEED_NEGATIVES))
-            for low, high in ((task.n_source, n), (0, task.n_source))
-        ]
+        spans, size = ((task.n_source, n), (0, task.n_source)), (len(batch), _SEED_NEGATIVES)
+        drawn = [task.rng.integers(low, high, size) for low, high in spans]
         left, right = torch.from_numpy(np.ascontiguousarray(batch.T))
 
         def loss() -> Tensor:
             x = encode(0.2)
             moved = torch.cat([mapped(x[: task.n_source]), x[task.n_source :]])
-            near = pair_distance(moved[left], moved[right]).sum()
-            far = (
-                far_distance(_listed(some, n), moved[end], moved)
-                for some, end in zip(drawn, (left, right), strict=True)
-            )
-            return near + sum((torch.relu(0.4 - each).sum() for each in far), start=near.new_zeros(()))
+            total = pair_distance(moved[left], moved[right]).sum()
+            for some, end in zip(drawn, (left, right), strict=True):
+                total = total + torch.relu(0.4 - far_distance(listed(some, n), moved[end], moved)).sum()
+            return total
 
         return loss
 
-    lists: list[Ids] = []
+    lists: list[Ints] = []
 
     def steps(epoch: int) -> Iterator[Step]:
         nonlocal lists
@@ -130,19 +129,10 @@ def hyperka(task: Task) -> PoincareSimilarity:
         return PoincareSimilarity(mapped(x[: task.n_source]).numpy(), x[task.n_source :].numpy())
 
 
-def _glorot(rows: int, columns: int, generator: torch.Generator) -> Tensor:
-    limit = (6 / (rows + columns)) ** 0.5
-    return parameter((torch.rand(rows, columns, generator=generator, dtype=torch.float64) * 2 - 1) * limit)
-
-
 def _metric(raw: Tensor) -> Tensor:
     """(1 − ‖row‖²)² / 4 of the points in the ball."""
     with torch.no_grad():
         return (1 - exp0(raw).square().sum(1, keepdim=True)).square() / 4
-
-
-def _listed(drawn: Ids, n: int) -> WeightedPattern:
-    return WeightedPattern(np.repeat(np.arange(len(drawn)), drawn.shape[1]), drawn.ravel(), (len(drawn), n))
 
 
 def _adjacency(task: Task) -> tuple[WeightedPattern, Tensor]:

@@ -1,8 +1,8 @@
 """PARIS: probabilities of equal entities and of sub-relations that support each other, round by round.
 
 Suchanek, Abiteboul and Senellart, *PARIS: probabilistic alignment of relations, instances, and schema*, PVLDB 5(3),
-2011. It starts from equal literals; here there are none, so seed pairs are certain instead, and stay so. Left out:
-literals, classes and negative evidence. Times are not used.
+2011. It starts from equal literals; here there are none, so seed pairs are certain instead, and stay so. A pair is
+believed where each entity is the best of the other. Left out: literals, classes, negative evidence. No times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.graph.arrays import Floats, Ids
-from dualmatch.graph.matrices import row_numbers
+from dualmatch.graph.matrices import distinct_triples, row_numbers
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.research.baselines.scores import SparseScores
 from dualmatch.research.baselines.views import Task, functionality
 
@@ -37,11 +38,11 @@ class _Side:
     functional: Floats
 
     @classmethod
-    def of(cls, triples: Ids, n: int, n_relations: int) -> _Side:
-        head, relation, tail = triples.T
-        x, y = np.append(head, tail), np.append(tail, head)
-        r = np.append(relation, relation + n_relations)
-        return cls(x, r, y, n, 2 * n_relations, functionality(x, r, 2 * n_relations))
+    def of(cls, graph: TemporalGraph) -> _Side:
+        head, relation, tail = distinct_triples(graph).T
+        x, y, n_relations = np.append(head, tail), np.append(tail, head), 2 * graph.n_relations
+        r = np.append(relation, relation + graph.n_relations)
+        return cls(x, r, y, graph.n_entities, n_relations, functionality(x, r, n_relations))
 
     def reached(self) -> tuple[sp.csr_array, Ids, Ids]:
         """(n, contexts): which (x, r) lead to y; and x and r of each such context."""
@@ -53,17 +54,7 @@ class _Side:
 
 def paris(task: Task) -> SparseScores:
     """Ten rounds; in the first two, any two relations are alike with probability 0.1."""
-    own, other = (
-        _Side.of(triples, graph.n_entities, graph.n_relations)
-        for triples, graph in (
-            (task.triples[task.triples[:, 0] < task.n_source], task.source),
-            (
-                task.triples[task.triples[:, 0] >= task.n_source]
-                - np.array([task.n_source, task.source.n_relations, task.n_source]),
-                task.target,
-            ),
-        )
-    )
+    own, other = _Side.of(task.source), _Side.of(task.target)
     forth = np.full((own.n_relations, other.n_relations), _THETA)  # Pr(r ⊆ r′)
     back = forth.T.copy()  # Pr(r′ ⊆ r)
     seeds = np.asarray(task.given, dtype=np.int64)
@@ -71,11 +62,11 @@ def paris(task: Task) -> SparseScores:
     believed, listed = known, known
     for number in range(_ROUNDS):
         listed = _entities(own, other, believed, forth, back, seeds)
-        of_own = sp.csr_array(_best(listed) + known)
-        of_other = sp.csr_array(_best(sp.csr_array(listed.T)) + known.T)
-        believed = sp.csr_array(of_own.maximum(of_other.T))
+        mutual = _best(listed).minimum(_best(sp.csr_array(listed.T)).T)  # what either would not choose is 0
+        believed = sp.csr_array(mutual + known)
         if number > 0:
-            forth, back = _sub_relations(own, other, of_own), _sub_relations(other, own, of_other)
+            forth = _sub_relations(own, other, believed)
+            back = _sub_relations(other, own, sp.csr_array(believed.T))
         task.step(number + 1, _ROUNDS, f"{believed.nnz:,} pairs")
     return SparseScores(listed)
 
@@ -118,11 +109,12 @@ def _entities(
 
 def _top(matrix: sp.csr_array, k: int, least: float) -> sp.csr_array:
     """The k largest entries of each row, none below `least`."""
-    row = row_numbers(matrix)
-    order = np.lexsort((matrix.indices, -matrix.data, row))
-    place = np.arange(len(order)) - matrix.indptr[row[order]]
-    kept = order[(place < k) & (matrix.data[order] >= least)]
-    return sp.csr_array((matrix.data[kept], (row[kept], matrix.indices[kept])), shape=matrix.shape)
+    enough = matrix.data >= least
+    row, column, value = row_numbers(matrix)[enough], matrix.indices[enough], matrix.data[enough]
+    order = np.lexsort((column, -value, row))
+    starts = np.searchsorted(row, np.arange(matrix.shape[0]))
+    kept = order[np.arange(len(order)) - starts[row[order]] < k]
+    return sp.csr_array((value[kept], (row[kept], column[kept])), shape=matrix.shape)
 
 
 def _best(listed: sp.csr_array) -> sp.csr_array:

@@ -57,9 +57,9 @@ def keras_embedding(rows: int, columns: int, generator: torch.Generator) -> Tens
     return parameter(torch.rand(rows, columns, generator=generator) * 0.1 - 0.05)
 
 
-def glorot_uniform(rows: int, columns: int, generator: torch.Generator) -> Tensor:
+def glorot_uniform(rows: int, columns: int, generator: torch.Generator, dtype: torch.dtype = torch.float32) -> Tensor:
     limit = math.sqrt(6 / (rows + columns))
-    return parameter((torch.rand(rows, columns, generator=generator) * 2 - 1) * limit)
+    return parameter((torch.rand(rows, columns, generator=generator, dtype=dtype) * 2 - 1) * limit)
 
 
 def truncated_normal(rows: int, columns: int, sigma: float, generator: torch.Generator) -> Tensor:
@@ -122,6 +122,11 @@ class WeightedPattern:
         self.row, self.column, self.order = (torch.from_numpy(np.asarray(part)) for part in (row, column, order))
         self.forth = Pattern(torch.from_numpy(starts), self.column, shape)
         self.back = Pattern(torch.from_numpy(ends), self.row[self.order], (shape[1], shape[0]))
+
+
+def listed(columns: Ids, n: int) -> WeightedPattern:
+    """(rows, n): the same number of columns in each row, such as its negatives."""
+    return WeightedPattern(np.repeat(np.arange(len(columns)), columns.shape[1]), columns.ravel(), (len(columns), n))
 
 
 class _WeightedSum(torch.autograd.Function):

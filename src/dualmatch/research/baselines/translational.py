@@ -18,15 +18,15 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from dualmatch.decode.similarity import FactorSimilarity
-from dualmatch.graph.arrays import Ids
+from dualmatch.graph.arrays import Ids, Ints
 from dualmatch.research.baselines.scores import cosine
 from dualmatch.research.baselines.training import (
     Step,
-    WeightedPattern,
     adagrad,
     dots,
     fit,
     generator_of,
+    listed,
     parameter,
     truncated_normal,
 )
@@ -123,7 +123,7 @@ def aligne(task: Task) -> FactorSimilarity:
     optimiser = adagrad([e, r], _RATE)
     triples = swapped_triples(task)
     known = np.unique(_keys(task, triples))
-    lists: list[Ids] = []
+    lists: list[Ints] = []
 
     def steps(epoch: int) -> Iterator[Step]:
         nonlocal lists
@@ -141,8 +141,7 @@ def aligne(task: Task) -> FactorSimilarity:
         changed = np.repeat(batch, n_negatives, axis=0)
         changed[np.arange(len(changed)), np.repeat(np.where(tails, 2, 0), n_negatives)] = drawn.ravel()
         false = torch.from_numpy(~np.isin(_keys(task, changed), known))  # true triples are no negatives
-        rows = np.repeat(np.arange(len(batch)), n_negatives)
-        pattern = WeightedPattern(rows, drawn.ravel(), (len(batch), task.n))
+        pattern = listed(drawn, task.n)
         head, relation, tail = torch.from_numpy(np.ascontiguousarray(batch.T))
         at_tail = torch.from_numpy(tails)[:, None]
 
@@ -179,7 +178,7 @@ def _keys(task: Task, triples: Ids) -> Ids:
     return keys
 
 
-def nearest_in_graph(task: Task, vectors: Tensor, k: int, block: int = 1000) -> list[Ids]:
+def nearest_in_graph(task: Task, vectors: Tensor, k: int, block: int = 1000) -> list[Ints]:
     """For each graph, (n_graph, k): the entities of the same graph with the largest dot product, itself left out."""
     lists = []
     for first, last in ((0, task.n_source), (task.n_source, task.n)):
@@ -189,11 +188,11 @@ def nearest_in_graph(task: Task, vectors: Tensor, k: int, block: int = 1000) -> 
             here = torch.arange(len(dot))
             dot[here, start + here] = -torch.inf
             parts.append(dot.topk(min(k, len(own) - 1), dim=1, sorted=False).indices + first)
-        lists.append(torch.cat(parts).numpy())
+        lists.append(torch.cat(parts).numpy().astype(np.int32))
     return lists
 
 
-def near_entities(task: Task, lists: list[Ids], entity: Ids, count: int) -> Ids:
+def near_entities(task: Task, lists: list[Ints], entity: Ids, count: int) -> Ids:
     """(len(entity), count): some of the neighbours of each."""
     out = np.empty((len(entity), count), np.int64)
     for table, first, own in zip(lists, (0, task.n_source), (True, False), strict=True):
