@@ -24,6 +24,7 @@ Among = tuple[Ids, Ids]
 """Some source and some target entities, sorted."""
 
 _RELATION_FACTOR: Final = 0.2  # a relation by itself says little, and all entities of a type have it
+_MOST_AT_ONCE: Final = 2**21  # sides of facts from which on families are built one by one: two at once cost memory
 _TABLE: Final = 2**24  # keys below this are looked up in a table
 
 
@@ -106,7 +107,8 @@ class TokenBuilder:
         made = (
             partial(family, number, factor, left, right) for number, ((factor, left), (_, right)) in enumerate(views)
         )
-        parts = at_once(made, self.threads)
+        n_sides = len(self.source.entity) + len(self.target.entity)
+        parts = at_once(made, self.threads if n_sides <= _MOST_AT_ONCE else 1)
         if among is None:
             self._kept = dict(enumerate(parts[: self._n_lasting]))
         if known is not None and among is None:
