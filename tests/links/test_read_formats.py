@@ -22,6 +22,7 @@ WRONG = {
     "CSV without a column": ("a.csv", "source,target\na,b\n", ":1: no confidence; links have source, target, confid"),
     "CSV without any": ("a.csv", "a,b\n", ":1: no source and no target and no confidence; links have"),
     "CSV of nothing": ("a.csv", "\n", ":1: no columns; the first line must name source, target, confidence"),
+    "JSON half a character": ("a.jsonl", JSON.replace("b", "\\ud800"), ":1: no JSON"),
     "CSV header only": ("a.csv", "who,whom,sure\n", ":1: no source and no target and no confidence"),
     "CSV open quotes": ("a.csv", 'source,target,confidence\na,b,1\n"a,b,1\n', ":3: quotes that do not end"),
     "CSV torn row": ("a.csv", 'source,target,confidence\n"a\nb",b,1\na,b\n', ":4: 2 columns where the header has 3"),

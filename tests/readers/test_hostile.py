@@ -185,3 +185,13 @@ def test_parquet_times_out_of_range_are_refused(tmp_path: Path, times: pl.Series
     good = pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": ["c"], "begin": [date(1833, 6, 5)]})
     good.write_parquet(path)
     assert read_graph(path).n_facts == 1
+
+
+def test_millions_of_empty_lines_are_skipped_soon_and_counted(tmp_path: Path) -> None:
+    path = written(tmp_path / "empty.json", "\n" * 5_000_000 + "no entity\n")
+
+    def refused() -> None:
+        with pytest.raises(InputError, match=r"empty\.json:5000001: no JSON"):
+            read_graph(path)
+
+    in_time(refused, 5.0)

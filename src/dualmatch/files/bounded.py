@@ -11,7 +11,7 @@ import zstandard
 from dualmatch.errors import InputError
 
 LONGEST_LINE: Final = 1 << 26
-_LEAST: Final = 1 << 28  # bytes, before it matters how well they were packed
+_LEAST: Final = 1 << 25  # bytes, before it matters how well they were packed
 _LARGEST_RATIO: Final = 500  # text of graphs packs to a hundredth at best, a bomb to a thousandth
 _BLOCK: Final = 1 << 17  # a block of zstd unpacks to so much at most
 _BLOCKS_AT_ONCE: Final = 8
@@ -24,14 +24,25 @@ class LongLineError(Exception):
         self.line = line
 
 
-def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, none longer than `LONGEST_LINE`."""
-    number = 0
+def lines_of(file: BinaryIO, before: int = 0) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not empty, with their numbers, after some that were read; none is too long."""
+    number = before
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
             raise LongLineError(number)
-        yield line
+        if line == b"\n":
+            number += skip_empty_lines(file)
+        else:
+            yield number, line
+
+
+def skip_empty_lines(file: BinaryIO) -> int:
+    """Skip empty lines that are at hand, all at once; gives how many they were."""
+    if not isinstance(file, io.BufferedReader):
+        return 0
+    ahead = file.peek()
+    return len(file.read(len(ahead) - len(ahead.lstrip(b"\n"))))
 
 
 class Counted(io.RawIOBase):

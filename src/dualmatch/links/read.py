@@ -222,6 +222,12 @@ def _from_parquet(data: bytes, _: Naming) -> Rows:
         raise RowError(None, "no readable Parquet file; align again") from None
     if missing := _missing(table.columns, HEADER):
         raise RowError(None, missing)
+    table = table.select(name for name in (*HEADER, "method", "verdict") if name in table.columns)
+    for name, kind in table.schema.items():
+        if not (
+            kind in (pl.String, pl.Null, pl.Boolean) or kind.is_numeric() or isinstance(kind, pl.Categorical | pl.Enum)
+        ):
+            raise RowError(None, f"column {name} holds {str(kind)[:80]}, and no names or numbers; align again")
     for number, fields in enumerate(table.iter_rows(named=True), start=1):
         yield _row(number, fields)
 
@@ -232,6 +238,8 @@ def _from_json_lines(data: bytes, _: Naming) -> Rows:
             continue
         try:
             fields = json.loads(line)
+            if "\\u" in line:
+                json.dumps(fields, ensure_ascii=False).encode()  # half a character has no bytes
         except (ValueError, RecursionError):
             yield RowError(number, "no JSON; each line is an object of its own")
             continue

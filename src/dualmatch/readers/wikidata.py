@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 
 import polars as pl
 
-from dualmatch.files.bounded import LONGEST_LINE, lines_of
+from dualmatch.files.bounded import LONGEST_LINE, lines_of, skip_empty_lines
 from dualmatch.files.compressed import shown
 from dualmatch.files.json_values import HALF_CHARACTER, json_values
 from dualmatch.files.text_lines import LINE
@@ -39,37 +39,45 @@ def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
     Deprecated statements, and those whose value is unknown or none, are left out.
     """
     reader = _WikidataReader(path, collector)
-    start, is_by_line = _start(file)
+    start, before, is_by_line = _start(file)
     if is_by_line:
-        for number, line in enumerate(chain(start, lines_of(file)), start=1):
+        for number, line in chain(start, lines_of(file, before)):
             if text := _entity_text(line):
                 reader.take_line(text, number)
     else:
-        pieces: Iterable[bytes] = chain(start, iter(partial(file.read, _PIECE), b""))
+        gaps = (number - last - 1 for (number, _), (last, _) in zip(start, [(0, b""), *start], strict=False))
+        first = (b"\n" * gap + line for gap, (_, line) in zip(gaps, start, strict=True))
+        pieces: Iterable[bytes] = chain(first, iter(partial(file.read, _PIECE), b""))
         for number, value in json_values(pieces, path):
             reader.take_value(value, number)
     reader.finish()
 
 
-def _start(file: BinaryIO) -> tuple[list[bytes], bool]:
-    """The first lines of a file, and whether each of its lines is an entity of its own, as in a dump."""
-    start: list[bytes] = []
+def _start(file: BinaryIO) -> tuple[list[tuple[int, bytes]], int, bool]:
+    """The first lines that are not empty, how many there are, and whether each line is an entity, as in a dump."""
+    start: list[tuple[int, bytes]] = []
+    number = filled = 0
     while line := file.readline(100):  # an array may be one line of gigabytes
+        number += 1
+        if line == b"\n":
+            number += skip_empty_lines(file)
+            continue
         is_array = line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
         if is_array and not line.endswith(b"\n"):
-            return [*start, line], False
-        start.append(line if line.endswith(b"\n") else line + file.readline(LONGEST_LINE))
-        text = _entity_text(start[-1])
+            return [*start, (number, line)], number, False
+        start.append((number, line if line.endswith(b"\n") else line + file.readline(LONGEST_LINE)))
+        text = _entity_text(start[-1][1])
         if text and is_array:
-            return start, False
+            return start, number, False
         try:
             if text and isinstance(json.loads(text), dict):
-                return start, True
+                return start, number, True
         except (ValueError, RecursionError):
             pass
-        if sum(_entity_text(each) != b"" for each in start) == 2:
-            return start, False
-    return start, True
+        filled += text != b""
+        if filled == 2:
+            return start, number, False
+    return start, number, True
 
 
 def _entity_text(line: bytes) -> bytes:

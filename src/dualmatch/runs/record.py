@@ -248,6 +248,8 @@ def read_folder_record(folder: Path) -> RunRecord | None:
         ) from None
     if record.state != "finished":
         check_version(folder, record.version)
+    elif record.outputs.get("links") not in record.results:
+        raise InputError(f"{path}: is no record of a finished run (it names no links); begin the run anew with --force")
     return record
 
 

@@ -210,6 +210,7 @@ class UpdateRun:
         if progress is not None:
             progress("read", 0, 0, "")
         before, outputs, new = self.before, self.outputs, self.folder.path
+        known, links = before.known, before.named_links  # refused where they do not fit, before anything is written
         arrived = self._arrived()
         report(arrived.notes, arrived.rejections)
         source = grown(before.graphs.source, arrived.source)
@@ -225,7 +226,7 @@ class UpdateRun:
         read_seconds = time.perf_counter() - start
         labels = _labels(arrived.readings[0], source), _labels(arrived.readings[1], target)
         alignment = update(
-            before.known,
+            known,
             source,
             target,
             before.config,
@@ -238,7 +239,7 @@ class UpdateRun:
         graphs = alignment.source, alignment.target
         literals = None if alignment.evidence is None else alignment.evidence.problem.literals
         self.folder.keep_graphs(GraphPair.of(*graphs, literals, seeds, forbidden, **arrived.report))
-        changes = changes_since(before.named_links, alignment, source, target)
+        changes = changes_since(links, alignment, source, target)
         cost = _cost(alignment, read_seconds, start, command)
         self.folder.finish(outputs.write(alignment, spec, spec.hashes(), cost, changes))
         new_facts = [_new_facts(source, before.graphs.source), _new_facts(target, before.graphs.target)]
