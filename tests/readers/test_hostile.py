@@ -45,7 +45,7 @@ def test_bombs_of_one_line_or_of_line_breaks_are_refused(tmp_path: Path, name: s
         with pytest.raises(InputError, match=f"{words}|500 times its size"):
             read_graph(path)
     if piece == b"a":
-        with pytest.raises(InputError, match=f"{name}:1: {words}"):
+        with pytest.raises(InputError, match=f"{name}:1: ({words}|no JSON)"):
             read_graph(written(tmp_path / name, piece * (1 << 21)))
 
 
