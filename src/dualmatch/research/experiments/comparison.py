@@ -133,10 +133,16 @@ def cost_figure(bench: Workbench, found: Sequence[Measured]) -> Figure | None:
     for setting in SETTINGS:
         some = [each for each in found if each.setting == setting]
         if some:
-            series = tuple(Series(each.method, (each.seconds,), (each.h1,), words=((0, each.method),)) for each in some)
+            some.sort(key=lambda each: -each.h1)  # numbered from the best, so that points that lie close can be read
+            series = tuple(
+                Series(f"{number} {each.method}", (each.seconds,), (each.h1,), words=((0, str(number)),))
+                for number, each in enumerate(some, start=1)
+            )
             title = f"{bench.subject.name}, {setting}"
             panels.append(Panel(title, "seconds", "H@1 (%), paper protocol", series, logarithmic_x=True))
     if not panels:
         return None
-    caption = f"{bench.subject.name}: H@1 (paper protocol) against seconds on a logarithmic scale, a point a method."
+    caption = (
+        f"{bench.subject.name}: H@1 (paper protocol) against seconds on a logarithmic scale, numbered from the best."
+    )
     return Figure(f"{bench.subject.slug}-cost", caption, tuple((panel,) for panel in panels))

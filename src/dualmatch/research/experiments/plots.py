@@ -21,6 +21,7 @@ _FACES: Final = ("#4d4d4d", "#ffffff", "#bdbdbd", "#737373")
 _HATCHES: Final = ("", "//", "..", "xx")
 _WIDTH, _HEIGHT = 4.4, 3.1
 _MANY: Final = 3  # series from which on the legend stands beside the plot
+_VERY_MANY: Final = 14  # and from which on it is small
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,10 @@ def _draw_panel(axes: Any, panel: Panel, ring: str) -> None:
     axes.set_axisbelow(True)
     if any(series.words for series in panel.series):
         axes.margins(0.1, 0.2)  # room for the words: its points are named where they are
-    elif len(panel.series) > _MANY:
-        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.02, 1.0))
-    else:
+    if len(panel.series) > _MANY:
+        small = {"fontsize": 7, "labelspacing": 0.15} if len(panel.series) > _VERY_MANY else {"fontsize": 8}
+        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), **small)
+    elif not any(series.words for series in panel.series):
         axes.legend(fontsize=8, framealpha=0.9)
 
 
