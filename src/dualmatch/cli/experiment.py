@@ -25,6 +25,7 @@ EXPERIMENTS: Final = (
 RESULTS: Final = "results"
 ALL_METHODS: Final = (*METHODS, *BASELINES)
 ALL_BASELINES: Final = "baselines"
+WITH_BASELINES: Final = ("overall", "sensitivity")
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
@@ -69,8 +70,8 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     default=",".join(METHODS),
     show_default=True,
     callback=_methods,
-    help=f"Methods to run, separated by commas; overall also takes baselines: {', '.join(BASELINES)}, or "
-    f"{ALL_BASELINES} for all of them.",
+    help="Methods to run, separated by commas; overall and sensitivity also take baselines: "
+    f"{', '.join(BASELINES)}, or {ALL_BASELINES} for all of them.",
 )
 @click.option(
     "--redo",
@@ -144,9 +145,11 @@ def experiment_command(
         tuple(each for each in METHODS if each in methods),
         tuple(each for each in BASELINES if each in methods),
     )
-    if baselines and name != "overall":
-        raise InputError(f"experiment {name} takes no baselines ({', '.join(baselines)}); overall does")
-    if figures and (name in catalogue.DRAW_FIGURES or baselines):
+    if baselines and name not in WITH_BASELINES:
+        raise InputError(
+            f"experiment {name} takes no baselines ({', '.join(baselines)}); {' and '.join(WITH_BASELINES)} do"
+        )
+    if figures and (name in catalogue.DRAW_FIGURES or (baselines and name == "overall")):
         check_matplotlib()
     subjects = _subjects(folders) if name != "example" else ()
     check_folder(output)

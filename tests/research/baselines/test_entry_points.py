@@ -16,7 +16,7 @@ from dualmatch.research.baselines import BASELINES, run
 from dualmatch.research.experiments import comparison
 from dualmatch.research.experiments.comparison import Measured
 from dualmatch.research.experiments.paper import OVERALL
-from dualmatch.simulate import simulate, write_folder
+from dualmatch.simulate import World, simulate, write_folder
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "golden" / "benchmark.schema.json").read_text())
 
@@ -104,9 +104,23 @@ def test_experiment_overall(folder: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert (out / "results" / "overall-small-cost.svg").exists()
 
 
-def test_baselines_are_for_overall_only(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_experiment_sensitivity(tmp_path: Path) -> None:
+    world = World(entities=80, mean_facts=5, seed_share=0.4, undated_share=0.35, missing_share=0.2, seed=1)
+    folder, out = write_folder(simulate(world), tmp_path / "hybrid"), tmp_path / "out"
+    asked = ["--methods", "lightea,paris", "--no-figures", "--quick", "-q"]
+    main(["experiment", "sensitivity", "--data", str(folder), "-o", str(out), *asked])
+    rows = {(row["method"], row["protocol"]): row for row in rows_of(out / "sensitivity-hybrid.csv")}
+    assert {method for method, _ in rows} == {"LightEA", "PARIS"}
+    assert all(float(row["high H@10"]) > 0 for row in rows.values())
+
+
+def test_baselines_are_for_some_experiments_only(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["experiment", "ablation", "--data", str(folder), "--methods", "rrea", "-o", str(tmp_path / "out")]
-    assert "experiment ablation takes no baselines (rrea); overall does" in refused(command, capsys, folder)
+    assert "experiment ablation takes no baselines (rrea); overall and sensitivity do" in refused(
+        command, capsys, folder
+    )
 
 
 def test_every_quoted_baseline_is_in_the_table() -> None:

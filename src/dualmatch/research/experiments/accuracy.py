@@ -129,6 +129,12 @@ def sensitivity(study: Study) -> Report:
                 for protocol in ("paper", "open"):
                     hits = _measured(bench, study, method, protocol, [(setting, group) for group in GROUPS])
                     rows.append((method, setting, f"ours, {subject.name}", protocol, *hits))
+        for name in study.baselines:
+            runs = [bench.baseline(name, "less", seed) for seed in study.seeds_of_baseline(name)]
+            for protocol in ("paper", "open"):
+                figures = ([run and run["protocols"][protocol][group] for run in runs] for group in GROUPS)
+                hits = [hit for each in figures for hit in hits_of(each)]
+                rows.append((BASELINES[name].title, "less", f"ours, {subject.name}", protocol, *hits))
         title = f"{subject.name}, highly and lowly sensitive pairs"
         tables.append(Table(subject.slug, title, _GROUP_COLUMNS, tuple(rows)))
     if study.absent("WY20K"):
