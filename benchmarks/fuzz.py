@@ -109,6 +109,10 @@ def _graphs() -> dict[str, bytes]:
         "g.ttl": turtle.encode(),
         "g.trig": f"{turtle} :g {{ :a :b :c }}\n".encode(),
         "g.rdf": f"{xml}</rdf:RDF>".encode(),
+        "g.jsonld": json.dumps(
+            {"@context": {"@vocab": "http://e/"}, "@id": "http://e/a", "met": {"@id": "b"}}
+        ).encode(),
+        "array.json": ("[" + ",".join(lines) + "]").encode(),
         "g.json": ("[\n" + ",\n".join(lines) + "\n]\n").encode(),
     }
     found["g.csv.gz"], found["g.nt.zst"] = gzip.compress(found["g.csv"]), zstandard.compress(found["g.nt"])

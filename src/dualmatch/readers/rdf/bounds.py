@@ -10,6 +10,9 @@ import re
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import shown
 
@@ -45,7 +48,7 @@ class BoundedFile:
         if self._format == "rdfxml":
             data = self._with_whole_declarations(data)
             self._check_entities(data)
-        self._depth += self._deeper_in(self._before + data, data)
+        self._depth += self._deeper_in(self._before + data if self._format != "jsonld" else data, len(data))
         if self._depth > DEEPEST:
             raise InputError(
                 f"{self._name}:{self._lines + 1}: more than {DEEPEST:,} brackets, elements or triple terms within each "
@@ -55,19 +58,25 @@ class BoundedFile:
         self._lines += data.count(b"\n")
         return data
 
-    def _deeper_in(self, since: bytes, data: bytes) -> int:
-        """By how much the nesting grows in a piece; `since` begins with the last two bytes before it."""
+    def _deeper_in(self, since: bytes, new: int) -> int:
+        """By how much the nesting grows in a piece of `new` bytes; `since` begins with up to two bytes before it."""
+        one = np.frombuffer(since, np.uint8)  # arrays compare bytes many times as fast as bytes.count finds pairs
+        old = len(since) - new
         if self._format == "jsonld":
-            return sum(data.count(each) for each in (b"{", b"[")) - sum(data.count(each) for each in (b"}", b"]"))
+            return _how_many(one, b"{") + _how_many(one, b"[") - _how_many(one, b"}") - _how_many(one, b"]")
         if self._format != "rdfxml":
-            return since.count(b"<<(") - since.count(b")>>")
-        pairs = since[1:] if len(since) - len(data) == 2 else since
-        ends = pairs.count(b"</")
-        return data.count(b"<") - 2 * ends - sum(pairs.count(each) for each in (b"<!", b"<?", b"/>"))
+            return _how_many(one, b"<<(") - _how_many(one, b")>>")
+        this, following = (one[max(old - 1, 0) :][part] for part in (slice(None, -1), slice(1, None)))
+        is_tag, is_slash = this == ord("<"), following == ord("/")
+        begins = np.count_nonzero(one[old:] == ord("<"))
+        ends = 2 * np.count_nonzero(is_tag & is_slash) + np.count_nonzero((this == ord("/")) & (following == ord(">")))
+        if b"!" in since or b"?" in since:  # hardly ever
+            ends += np.count_nonzero(is_tag & ((following == ord("!")) | (following == ord("?"))))
+        return int(begins - ends)
 
     def _with_whole_declarations(self, data: bytes) -> bytes:
         """With as much more as it takes not to end within the declaration of an entity."""
-        while b"<" in data[-len(_ENTITY) :] or _ENTITY in data[-2 * _LONGEST_ENTITY :]:
+        while data.endswith(b"<") or b"<!" in data[-len(_ENTITY) :] or _ENTITY in data[-2 * _LONGEST_ENTITY :]:
             if len(data) > 1 << 24:
                 raise InputError(f"{self._name}: no RDF/XML; is its --format right?")
             more = self._file.read(_PIECE)
@@ -77,7 +86,7 @@ class BoundedFile:
         return data
 
     def _check_entities(self, data: bytes) -> None:
-        at = data.find(_ENTITY)
+        at = data.find(_ENTITY) if data.find(b"!") >= 0 else -1  # far faster than to look for the whole
         while at >= 0:
             found = _DECLARED.match(data, at, at + 2 * _LONGEST_ENTITY)
             value = b"" if found is None else found[2] or found[3] or b""
@@ -96,6 +105,17 @@ class BoundedFile:
             self._total += len(data)
             if self._expanded > max(_LARGEST_EXPANSION, 100 * self._total):
                 raise InputError(f"{self._name}: its entities expand to far more than it holds; write them out")
+
+
+def _how_many(data: NDArray[np.uint8], token: bytes) -> int:
+    """How often a token of one to three bytes occurs."""
+    size = len(data) - len(token) + 1
+    if size <= 0:
+        return 0
+    found = data[:size] == token[0]
+    for place in range(1, len(token)):
+        found &= data[place : place + size] == token[place]
+    return int(np.count_nonzero(found))
 
 
 def is_nested_too_deep(line: bytes) -> bool:
