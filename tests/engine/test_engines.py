@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy import sparse as sp
 from conftest import refused
 from dualmatch import align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
-from dualmatch.engine import Engine, InProcess
+from dualmatch.engine import Engine, InProcess, at_once
 from dualmatch.engine.exchange import store
 from dualmatch.errors import InputError, OutputError
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
@@ -414,3 +415,18 @@ def with_a_worker(address: str) -> str:
     with Client(address) as client:
         client.wait_for_workers(1, timeout=20)
     return address
+
+
+def test_calls_that_have_not_begun_are_left_undone_after_an_error() -> None:
+    begun = []
+
+    def call(number: int) -> int:
+        begun.append(number)
+        if number == 0:
+            raise MemoryError
+        time.sleep(0.01)
+        return number
+
+    with pytest.raises(MemoryError):
+        at_once([partial(call, number) for number in range(200)], threads=2)
+    assert len(begun) < 200

@@ -88,7 +88,7 @@ engine_options = gathered(
         click.option(
             "--threads",
             type=click.IntRange(1, MOST_THREADS),
-            help="With --engine process: threads that search for candidates; OMP_NUM_THREADS bounds the rest.  "
+            help="With --engine process: threads that compute; reading has its own, bounded by POLARS_MAX_THREADS.  "
             "[default: cores]",
         ),
         path_option(

@@ -47,9 +47,9 @@ def explain_command(
 ) -> None:
     """Explain why ENTITY, a name or id, was given its partner in an ALIGNMENT, or none.
 
-    ALIGNMENT is a file of links or the folder of a run. The facts that both sides share come with weights that add up
-    to the similarity of the two. It needs the file ALIGNMENT.why.npz, which dualmatch align writes beside the links,
-    and the input files.
+    ALIGNMENT is a file of links or the folder of a run. The facts that both sides share, and everything else that
+    counted, come with log-odds that add up to the confidence. It needs the file ALIGNMENT.why.npz, which dualmatch
+    align writes beside the links, and the input files.
 
     \b
     Examples:

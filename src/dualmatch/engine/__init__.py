@@ -71,7 +71,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class InProcess:
-    """The default engine: blocks one after the other in this process, `threads` for each. No result depends on them."""
+    """The default engine: this process, with so many threads; blocks one after the other. No result depends on them."""
 
     threads: int = field(default_factory=lambda: usable_cores())
     block_rows: int = 2**16
@@ -109,7 +109,11 @@ def at_once(calls: Iterable[Callable[[], T]], threads: int) -> list[T]:
     if min(threads, len(calls)) < 2:
         return [call() for call in calls]
     with ThreadPoolExecutor(min(threads, len(calls))) as pool:
-        return [each.result() for each in [pool.submit(call) for call in calls]]
+        try:
+            return [each.result() for each in [pool.submit(call) for call in calls]]
+        except BaseException:  # an error, or Ctrl-C: what has not begun is left undone
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def usable_cores() -> int:

@@ -116,17 +116,15 @@ class Propagation:
         value, _, coverage = self._combined(view, ratio, unknown)
         candidate = self.support.slots[view][0]
         gain = np.zeros(len(candidate))
-        for at, by_slot in enumerate(self._gains(view, ratio, unknown)):
+        for at, by_slot in enumerate(self._gains(view, ratio, unknown, self._room(view, unknown))):
             gain += coverage[candidate, at] * by_slot
         return gain, value - np.bincount(candidate, gain, minlength=len(value))
 
-    def _gains(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> Iterator[Floats]:
+    def _gains(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats], room: Floats | None) -> Iterator[Floats]:
         """What each slot adds, at each coverage, to its candidate sharing nothing."""
         candidate, tie = self.support.slots[view]
         overlap = self.tie_overlap[view][tie]
-        hidden = None
-        if self._undated[view].any():
-            hidden = self._room(view, unknown)[candidate] * self._unseen(view, unknown)[tie]
+        hidden = None if room is None else room[candidate] * self._unseen(view, unknown)[tie]
         for coverage in COVERAGES:
             share = coverage * overlap
             gain = np.log1p(share * ratio / (1.0 - share))
@@ -140,11 +138,13 @@ class Propagation:
         unseen: Floats = unknown[side][self.ties[side].neighbour] * self._undated[side]
         return unseen
 
-    def _room(self, view: int, unknown: tuple[Floats, Floats]) -> Floats:
-        """Of each candidate, how much room the other entity has for ties of this one that nobody sees.
+    def _room(self, view: int, unknown: tuple[Floats, Floats]) -> Floats | None:
+        """Of each candidate, how much room the other entity has for ties of this one that nobody sees; None: all seen.
 
         As many of them as the other graph usually has must be among the other entity's own unseen ties.
         """
+        if not self._undated[view].any():
+            return None
 
         def unseen(side: int, share: Floats | float) -> Floats:
             ties = self.ties[side]
@@ -162,10 +162,11 @@ class Propagation:
         overlap = self.tie_overlap[view][tie]
         entity = self._entities(view)
         by_coverage = self._bases[view][:, entity] if len(entity) else np.zeros((len(COVERAGES), 0))
-        if self._undated[view].any():
+        room = self._room(view, unknown)
+        if room is not None:
             hidden = _missed(self.ties[view], self.tie_overlap[view], self._unseen(view, unknown))
-            by_coverage -= self._room(view, unknown) * hidden[:, entity]
-        for at, gain in enumerate(self._gains(view, ratio, unknown)):
+            by_coverage -= room * hidden[:, entity]
+        for at, gain in enumerate(self._gains(view, ratio, unknown, room)):
             by_coverage[at] += np.bincount(candidate, gain, minlength=len(entity))
         with np.errstate(divide="ignore"):
             weighted = by_coverage + np.log(self.model.coverage)[:, None]
