@@ -17,6 +17,7 @@ from dualmatch.readers.read import literals_of
 
 PEOPLE = ("Ada Lovelace", "Charles Babbage", "Mary Somerville", "George Boole", "Michael Faraday", "John Herschel")
 GERMAN = ("Gräfin A", "Herr B", "Frau C", "Herr D", "Herr E", "Herr F")
+DATE = "http://www.w3.org/2001/XMLSchema#date"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 SHORT = ("--namespace", "http://e/")
 
@@ -102,6 +103,25 @@ def test_languages_of_the_call_are_kept(here: Path, capsys: pytest.CaptureFixtur
     main([*call, "en, it", "-q"])
     assert found() == ALL
     assert json.loads((here / "links.tsv.run.json").read_text())["options"]["target"]["label_languages"] == ["en", "it"]
+
+
+def test_a_method_that_compares_no_names_records_none(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for side, name in (("left", "a"), ("right", "b")):
+        facts = (here / f"{side}.nt").read_text()
+        born = [f'<http://e/{name}{at}> <http://e/born> "18{at}0-01-01"^^<{DATE}> .\n' for at in range(6)]
+        (here / f"{side}.nt").write_text(facts + "".join(born))
+    call = ["align", "left.nt", "right.nt", *SHORT]
+    temporal = [*call, "--method", "temporal", "-o", "time.tsv"]
+    for option in (["--label-language", "en"], ["--labels", "left.nt"]):
+        assert "method temporal does not look at labels" in refused([*temporal, *option], capsys, here)
+    main([*temporal, "-q"])
+    assert "names" not in json.loads((here / "time.tsv.run.json").read_text())["options"]["source"]
+    main([*call, "-o", "links.tsv", "--method", "evidence", "--config", "time.tsv.run.json"])
+    assert "comparing names: 6 and 6 entities have a label" in capsys.readouterr().err
+    main([*call, "-q", "-o", "asked.tsv", "--method", "temporal", "--no-names"])
+    assert json.loads((here / "asked.tsv.run.json").read_text())["options"]["source"]["names"] == "none"
+    main([*call, "-o", "late.tsv", "--method", "temporal", "--config", "links.tsv.run.json"])
+    assert "comparing names" not in capsys.readouterr().err
 
 
 def test_ids_can_be_names(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

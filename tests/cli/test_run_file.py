@@ -252,3 +252,27 @@ def test_no_cluster_is_started_for_a_run_that_is_refused(
     assert "links.tsv: exists already" in refused(call, capsys, here)
     assert "nowhere.tsv: no such file" in refused([*call[:-1], "new.tsv", "--seeds", "nowhere.tsv"], capsys, here)
     assert "links.tsv: exists already" in refused([*call[:-1], "new.tsv", "--json", "links.tsv"], capsys, here)
+
+
+def test_only_a_bare_name_of_the_call_is_looked_up_in_the_folder(
+    small_world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    temporal = ["align", str(small_world), "--method", "temporal"]
+
+    def seeds_of(out: str, *options: str) -> Path:
+        main([*temporal, "-o", out, *options])
+        return (tmp_path / options_of(tmp_path / out)["seeds"]).resolve()
+
+    theirs, ours = small_world / "sup_pairs", tmp_path / "sup_pairs"
+    assert seeds_of("only.tsv", "--seeds", "sup_pairs") == theirs.resolve()
+    assert "is taken" not in capsys.readouterr().err
+    ours.write_text("".join(theirs.read_text().splitlines(True)[:1]))
+    assert seeds_of("both.tsv", "--seeds", "sup_pairs") == theirs.resolve()
+    assert f"note: {theirs} is taken; write ./sup_pairs for that of the working directory" in capsys.readouterr().err
+    for number, typed in enumerate(("./sup_pairs", str(ours))):
+        assert seeds_of(f"{number}.tsv", "--seeds", typed) == ours.resolve()
+        assert seeds_of(f"{number}-again.tsv", "--config", f"{number}.tsv.run.json") == ours.resolve()
+    assert (tmp_path / "0-again.tsv").read_bytes() == (tmp_path / "0.tsv").read_bytes()
+    main([*temporal, "-q", "-o", "apart.tsv", "--forbid", "sup_pairs"])
+    assert (tmp_path / options_of(tmp_path / "apart.tsv")["forbid"]).resolve() == theirs.resolve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from dualmatch.cli.reader_options import (
     side_options,
 )
 from dualmatch.cli.shared_options import (
+    PATH_AS_TYPED,
     called_with,
     force_option,
     given,
@@ -86,7 +88,8 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
 @path_option(
     "--seeds",
     "Known pairs: two columns of ids or names, or the accepted pairs of a file of decisions (dualmatch review). With a "
-    "FOLDER, looked up there first: --seeds sup_pairs.",
+    "FOLDER, a bare name is looked up there first: --seeds sup_pairs; ./sup_pairs is that of the working directory.",
+    type=PATH_AS_TYPED,
 )
 @click.option(
     "--same-ids/--no-same-ids",
@@ -96,7 +99,8 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
 @path_option(
     "--forbid",
     "Pairs that must not be linked: two columns of ids or names, an empty second one for an entity without any "
-    "partner; or what a file of decisions rejects.",
+    "partner; or what a file of decisions rejects. Looked up as --seeds.",
+    type=PATH_AS_TYPED,
 )
 @path_option(
     "--checkpoint",
@@ -132,9 +136,9 @@ def align_command(
     resume: bool,
     output_format: str | None,
     naming: dict[str, Any],
-    seeds: Path | None,
+    seeds: str | None,
     same_ids: bool | None,
-    forbid: Path | None,
+    forbid: str | None,
     checkpoint: Path | None,
     reasons: bool | None,
     relations_path: Path | None,
@@ -176,6 +180,7 @@ def align_command(
     output = _links_path(output, run_path, resume, checkpoint)
     from dualmatch.config import EXPLAINED
     from dualmatch.methods.resources import prepare_process
+    from dualmatch.methods.validation import check_labels
     from dualmatch.runs.options_file import RunOptions, read_options_file
     from dualmatch.runs.workflow import AlignRun, opened_folder
 
@@ -186,19 +191,20 @@ def align_command(
     engine.check(config.method)
     prepare_process(config)
     call = {
-        "seeds": seeds,
+        "seeds": _pair_file(seeds, paths),
         "same_ids": same_ids,
-        "forbid": forbid,
+        "forbid": _pair_file(forbid, paths),
         "reasons": reasons,
         "output_format": output_format,
         **naming,
     }
+    check_labels(names.languages is not None, config.method)
     asked = asked.over(run_file.reading).with_names(names, config.method in EXPLAINED).with_rejected_beside(output)
     with opened_folder(run_path, resume, force, console.note) as folder:
         run = AlignRun(
             config=config,
             spec=asked.input_spec(paths, source, target),
-            call=run_file.call.over(given(call)).in_folder(paths),
+            call=run_file.call.over(given(call)),
             links=output,
             relations=relations_path,
             rejected=asked.rejected,
@@ -237,6 +243,18 @@ def _links_path(output: Path | None, run: Path | None, resume: bool, checkpoint:
     from dualmatch.runs.folder import LINKS
 
     return run / LINKS if output is None else output
+
+
+def _pair_file(typed: str | None, paths: tuple[Path, ...]) -> Path | None:
+    """A file of pairs: by a bare name that of the FOLDER that holds both graphs, where it has one."""
+    if typed is None:
+        return None
+    in_folder = paths[0] / typed if len(paths) == 1 else Path(typed)
+    if os.path.basename(typed) != typed or not in_folder.is_file():
+        return Path(typed)
+    if os.path.exists(typed) and not os.path.samefile(typed, in_folder):
+        console.note(f"{in_folder} is taken; write {os.path.join(os.curdir, typed)} for that of the working directory")
+    return in_folder
 
 
 def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:

@@ -120,7 +120,7 @@ class Asked:
         sides = [{**each, **said, **given({"labels": labels})} for each, labels in zip(self.given, files, strict=True)]
         for side, options in zip(sides, self.options, strict=True):
             choice = side.get("names", options.names) or "auto"
-            side["names"] = "none" if choice == "auto" and not compared else choice
+            side["names"] = None if choice == "auto" and not compared else choice  # the record says what was asked for
         return replace(self, given=(sides[0], sides[1]))
 
     def input_spec(self, paths: Sequence[Path], source: Sequence[Path] = (), target: Sequence[Path] = ()) -> InputSpec:

@@ -25,12 +25,13 @@ class _Path(click.Path):
 
 
 PATH: Final = _Path(path_type=Path)
+PATH_AS_TYPED: Final = _Path(path_type=str)  # which keeps ./NAME and NAME apart
 ARGUMENTS: Final = "dualmatch.arguments"
 
 
 def path_option(flag: str, help: str, name: str | None = None, **more: Any) -> Decorator:
     """An option that takes a path; the command gets it under `name`, by default the flag's own."""
-    return click.option(flag, *([] if name is None else [name]), type=PATH, help=help, **more)
+    return click.option(flag, *([] if name is None else [name]), **{"type": PATH, "help": help, **more})
 
 
 def out_option(what: str, default: str | None = None) -> Decorator:

@@ -9,7 +9,7 @@ file's own folder, so that it can be used from anywhere, and be moved together w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -52,12 +52,6 @@ class CallOptions:
         """These options with those of a call over them; prefixes are added."""
         prefix = {**self.prefix, **given.get("prefix", {})}
         return replace(self, **{**given, "prefix": prefix})
-
-    def in_folder(self, paths: Sequence[Path]) -> CallOptions:
-        """The same with the pair files of the folder that holds both graphs, where it has files of these names."""
-        if len(paths) != 1:
-            return self
-        return self.moved(lambda path: paths[0] / path if (paths[0] / path).is_file() else path)
 
     def moved(self, to: Callable[[Path], Path]) -> CallOptions:
         """The same with every path changed."""
