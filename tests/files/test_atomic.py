@@ -121,6 +121,26 @@ def test_where_one_of_them_cannot_be_written_none_changes(old: Path) -> None:
     assert list(old.parent.iterdir()) == [old]
 
 
+def test_where_a_rename_fails_the_files_already_replaced_are_named(
+    old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    with pytest.raises(OutputError) as caught, Transaction() as together:  # noqa: PT012
+        write_text(old, "new", together)
+        write_text(folder, "new, too", together)
+        folder.mkdir()
+    assert str(caught.value).startswith(f"{folder}: cannot be written (Is a directory); replaced before that: {old};")
+    assert old.read_text() == "new"
+    assert sorted(tmp_path.iterdir()) == [folder, old]
+
+    def unsynced(_folder: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(atomic, "sync", unsynced)
+    with pytest.raises(OutputError, match=f"replaced before that: {old}; write"):
+        write_text(old, "newer")
+
+
 @pytest.mark.parametrize("format", ["tsv", "csv", "parquet"])
 def test_a_full_disk_is_an_os_error_of_every_table(format: str) -> None:
     table = pl.DataFrame({"name": [str(number) * 10 for number in range(2000)]})

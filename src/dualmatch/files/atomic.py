@@ -6,7 +6,7 @@ import fcntl
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +68,10 @@ def _identity(path: Path) -> object:
 
 
 class Transaction:
-    """Files that take their places together at the end of a ``with`` block, or none where one cannot be written."""
+    """Files that take their places together at the end of a ``with`` block, or none where one cannot be written.
+
+    Should a rename fail after others have succeeded, the error names those that were replaced.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[Path, _Temporary] = {}  # by their final places; complete and synced
@@ -85,12 +88,14 @@ class Transaction:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        replaced: list[Path] = []
         try:
             for place, temporary in self._waiting.items() if kind is None else ():
-                with _as_output_error(place):
+                with _as_output_error(place, replaced):
                     temporary.path.replace(place)
-            for folder in dict.fromkeys(place.parent for place in self._waiting) if kind is None else ():
-                with _as_output_error(folder):
+                replaced.append(place)
+            for folder in dict.fromkeys(place.parent for place in replaced):
+                with _as_output_error(folder, replaced):
                     sync(folder)
         finally:
             for temporary in self._waiting.values():
@@ -122,7 +127,8 @@ def replacing(path: Path, together: Transaction | None = None) -> Iterator[Binar
     it was and the temporary file is removed. A symbolic link stays one: the file it points to is replaced.
     """
     place = Path(os.path.realpath(path))
-    with ExitStack() as unless_waiting, _as_output_error(path):
+    replaced: list[Path] = []
+    with ExitStack() as unless_waiting, _as_output_error(path, replaced):
         temporary = _Temporary(*make_beside(place))
         unless_waiting.callback(temporary.remove)
         with os.fdopen(temporary.handle, "wb", closefd=False) as file:
@@ -130,6 +136,7 @@ def replacing(path: Path, together: Transaction | None = None) -> Iterator[Binar
         os.fsync(temporary.handle)
         if together is None:
             temporary.path.replace(place)
+            replaced.append(path)
             sync(place.parent)
         else:
             together.add(place, temporary)
@@ -151,11 +158,14 @@ class _Temporary:
 
 
 @contextmanager
-def _as_output_error(path: Path) -> Iterator[None]:
+def _as_output_error(path: Path, replaced: Sequence[Path]) -> Iterator[None]:
+    """Raise an `OutputError` that says which files were `replaced` until then."""
     try:
         yield
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); nothing was changed") from error
+        files = ", ".join(map(str, replaced))
+        what = f"replaced before that: {files}; write all of them again" if files else "nothing was changed"
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); {what}") from error
 
 
 def write_text(path: Path, text: str, together: Transaction | None = None) -> None:
