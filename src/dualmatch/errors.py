@@ -30,7 +30,7 @@ class ConfigError(DualMatchError):
 
 
 class OutputError(DualMatchError):
-    """A result could not be written; what was there before is untouched."""
+    """A result could not be written; what was there before is untouched, unless the message says otherwise."""
 
 
 class MissingExtraError(DualMatchError):
@@ -85,9 +85,15 @@ def on_one_screen(text: str) -> str:
 
 
 def in_brief(error: BaseException) -> str:
-    """What an error of a library says, in one short line: never the file it was reading."""
+    """What an error of a library says, in one short line: never the file it was reading.
+
+    >>> in_brief(KeyError("format"))
+    "it holds no 'format'"
+    """
     if isinstance(error, UnicodeError):
         return "it is no UTF-8 text"
+    if isinstance(error, KeyError) and " " not in str(error):  # a key alone; other texts are sentences
+        return f"it holds no {error}"[:200]
     listed: Any = getattr(error, "errors", None)
     if callable(listed):  # pydantic's: the first of all that is wrong
         first = listed(include_url=False, include_input=False)[0]

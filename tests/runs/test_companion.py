@@ -75,6 +75,31 @@ def test_the_folder_may_have_moved(copied: tuple[Path, Path]) -> None:
     assert read_explanation_basis(links, moved).source.n_entities == 60
 
 
+def test_the_files_may_be_renamed_together(copied: tuple[Path, Path]) -> None:
+    links, folder = copied
+    renamed = links.with_name("mine.tsv")
+    before = read_explanation_basis(links, folder)
+    for of in (Path, companion_of, record_of):
+        of(links).rename(of(renamed))
+    assert np.array_equal(read_explanation_basis(renamed, folder).pairs, before.pairs)
+
+
+def test_links_may_be_written_through_a_symbolic_link(made: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "links.tsv").symlink_to(tmp_path / "elsewhere" / "real.tsv")
+    write(made[1], tmp_path / "links.tsv")
+    assert (tmp_path / "elsewhere" / "real.tsv").read_bytes() == made[0].read_bytes()
+    assert len(read_explanation_basis(tmp_path / "links.tsv").pairs) > 0
+
+
+def test_a_record_without_links_is_refused_in_words(copied: tuple[Path, Path]) -> None:
+    links, folder = copied
+    record = json.loads(record_of(links).read_text())
+    record_of(links).write_text(json.dumps(record | {"results": {}}))
+    with pytest.raises(InputError, match=r"links\.tsv\.run\.json: names no links; bring it back"):
+        read_explanation_basis(links, folder)
+
+
 def test_what_the_run_believed_comes_back_to_the_bit(made: tuple[Path, Path]) -> None:
     links, folder = made
     pair = InputSpec((folder,), (ReadOptions(), ReadOptions())).read()

@@ -171,9 +171,13 @@ def _about_run(
         raise InputError(
             f"{record_of(links)}: no such file; it is written beside the links: keep both together, or align again"
         )
-    if not record.results[companion_of(links).name].fits(companion_of(links)):
+    # Not by the names they have now: all three may have been renamed together.
+    written = record.results.get(record.outputs.get("links", ""))
+    if written is None:
+        raise InputError(f"{record_of(links)}: names no links; bring it back as it was written, or align again")
+    if not any(each.fits(companion_of(links)) for each in record.results.values()):
         raise ValueError(f"it is not the file that {record_of(links).name} is about")
-    return dict(record.run_options.options), record.spec, record.hashes, record.results[links.name].sha256
+    return dict(record.run_options.options), record.spec, record.hashes, written.sha256
 
 
 def _basis(stored: Stored, pair: GraphPair, many_to_one: bool) -> ExplanationBasis:

@@ -318,8 +318,11 @@ def check_free(path: Path, record: RunRecord | None, resume: bool) -> None:
 
 
 def path_within(folder: Path, path: Path) -> str:
-    """Relative to the folder where it lies in it, so that the folder can be moved; else absolute."""
-    place, root = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
+    """Relative to the folder where it lies in it, so that the folder can be moved; else absolute.
+
+    A file that is a symbolic link keeps its own name: the companion and the record lie beside that.
+    """
+    place, root = Path(os.path.realpath(path.parent), path.name), Path(os.path.realpath(folder))
     return str(place.relative_to(root) if place.is_relative_to(root) else place)
 
 
