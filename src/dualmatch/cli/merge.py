@@ -24,7 +24,9 @@ from dualmatch.files.compressed import check_there
 @click.command("merge")
 @graphs_argument
 @out_option("Where to write the facts: .tsv, .csv or .parquet; - is standard output (TSV).")
-@path_option("--links", "The file that align wrote, in any format.", "links_path", required=True)
+@path_option(
+    *("--links", "The file that align wrote, in any format, or the folder of align --run.", "links_path"), required=True
+)
 @click.option(
     "--keep",
     type=click.Choice(["source", "target"]),
@@ -80,21 +82,23 @@ def merge_command(
     from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
     from dualmatch.links.read import read_links
     from dualmatch.merge import merge
+    from dualmatch.runs.folder import links_of
     from dualmatch.runs.options_file import call_options_of
     from dualmatch.runs.record import relations_beside
 
     for path in (output, entities):
         if path is not None:
             format_by_name(path, TABLE_EXTENSIONS)
+    links_path = links_of(links_path)
     asked = asked.with_rejected_beside(output)
     spec = asked.input_spec(paths, source, target)
     inputs, outputs = (*spec.files, links_path), (output, entities, asked.rejected)
     check_outputs(outputs, inputs, force)
     json_output = console.JsonOutput.checked(json_path, force, (*inputs, *outputs))
     check_there([links_path])
-    graphs = asked.read(spec)
     call = call_options_of(links_path).over(naming)
     pairs, confidence = read_links(links_path, call.naming, call.output_format)
+    graphs = asked.read(spec)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
     known = None if keep_relations else relations_beside(links_path)
     merged = merge(graphs.source, graphs.target, sure, keep, known)
