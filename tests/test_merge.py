@@ -216,3 +216,20 @@ def test_the_command_knows_the_relations_of_the_run(tmp_path: Path, capsys: pyte
     assert one["facts"] + one["shared_facts"] == both["facts"]
     merged = pl.read_csv(tmp_path / "merged0.csv")
     assert merged.filter(pl.col("said_by") == "both")["relation"].str.starts_with("P").sum() == 0
+
+
+def test_frames_are_merged_as_graphs_are() -> None:
+    merged = merge(SOURCE.to_polars(), TARGET.to_polars(), [("Ada", "Q7")])
+    assert merged.facts.equals(merge(SOURCE, TARGET, [("Ada", "Q7")]).facts)
+
+
+def test_the_folder_of_a_run_holds_links(small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "it.run"
+    main(["align", str(small_world), "-q", "--method", "temporal", "--run", str(run)])
+    for links, name in ((run, "by-run.tsv"), (run / "links.tsv", "by-file.tsv")):
+        main(["merge", str(small_world), "-q", "--links", str(links), "-o", str(tmp_path / name)])
+    assert (tmp_path / "by-run.tsv").read_bytes() == (tmp_path / "by-file.tsv").read_bytes()
+    call = ["merge", "nowhere.csv", "nobody.csv", "-o", str(tmp_path / "none.tsv"), "--links"]
+    assert "is a folder, and of no run" in refused([*call, str(small_world)], capsys, tmp_path)
+    (tmp_path / "odd.tsv").write_text("a\n")
+    assert "odd.tsv" in refused([*call, str(tmp_path / "odd.tsv")], capsys, tmp_path)  # before the graphs are read

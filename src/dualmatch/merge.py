@@ -15,6 +15,8 @@ from dualmatch.errors import InputError
 from dualmatch.graph.fact_table import fact_table
 from dualmatch.graph.frames import ArrowFrame, frame_of, is_frame, pairs_of
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.methods.validation import as_reading
+from dualmatch.readers.read import Source
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +44,8 @@ class MergedGraph:
 
 
 def merge(
-    source: TemporalGraph,
-    target: TemporalGraph,
+    source: TemporalGraph | Source,
+    target: TemporalGraph | Source,
     links: Iterable[Sequence[object]] | ArrowFrame,
     keep: Keep = "source",
     relations: ArrowFrame | None = None,
@@ -57,6 +59,8 @@ def merge(
 
     Parameters
     ----------
+    source, target:
+        The two graphs, or data frames, tuples or paths of files, as `align` takes them.
     links:
         (source name, target name), and what may follow; each source once. Several sources may have one target.
         `Alignment.links()` or `Alignment.to_polars()`, for example.
@@ -72,6 +76,7 @@ def merge(
     ['Ada', 'Ada']
     """
     pairs = _pairs(links)
+    source, target = as_reading(source, "source", "none").graph, as_reading(target, "target", "none").graph
     _check(source, target, pairs)
     if keep not in get_args(Keep):
         raise InputError(f"keep: {keep!r} is not a side; write source or target")

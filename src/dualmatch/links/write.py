@@ -48,6 +48,8 @@ def write_alignment(
     InputError, OutputError
         Where the format is unknown, a name does not fit it, or the file cannot be written.
     """
+    if not isinstance(alignment, Alignment):
+        raise InputError(f"{alignment!r} is no alignment; give what dualmatch.align returns")
     write_links(link_table(alignment, reasons), Path(path), format, naming)
 
 

@@ -134,6 +134,8 @@ def align(
     check_labels(literals is not None, config.method)
     if engine is not None and not callable(getattr(engine, "map", None)):
         raise InputError(f"engine: {engine!r} is none; give a dualmatch.engine.cluster.Cluster, or leave it out")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress: {progress!r} cannot be called; give dualmatch.show_progress, or leave it out")
     if literals is not None:
         warn_of_missing_labels(literals, source, target)
     if checkpoint is not None and config.method not in TRAINED:

@@ -132,8 +132,7 @@ def read_graph(
     """
     options = ReadOptions(
         format=format,
-        columns={role: names if isinstance(names, str) else tuple(names) for role, names in (columns or {}).items()}
-        or None,
+        columns=columns,  # type: ignore[arg-type]  # any sequences become tuples
         time_format=time_format,
         time_predicates=time_predicates or TimePredicates(),
         namespaces=tuple(namespaces),

@@ -76,6 +76,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise InputError(f"on_error {self.on_error!r}: write 'dates', 'stop' or 'skip'")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", _columns(self.columns))
         if self.labels is not None:
             object.__setattr__(self, "labels", Path(self.labels))
         if self.names is not None and self.names not in get_args(Names):
@@ -99,3 +101,10 @@ class ReadOptions:
     def from_dict(cls, data: object) -> ReadOptions:
         """The options that `as_dict` gave; a `pydantic.ValidationError` where they are invalid."""
         return TypeAdapter(cls).validate_python(data)
+
+
+def _columns(given: object) -> dict[str, str | tuple[str, ...]] | None:
+    try:
+        return {role: names if isinstance(names, str) else tuple(names) for role, names in given.items()} or None  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        raise InputError(f"columns: {given!r} is no dict of columns; write {{'head': 'NAME', …}}") from None
