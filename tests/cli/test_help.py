@@ -188,3 +188,14 @@ def test_help_writes_symbols_and_defaults_as_they_are() -> None:
     assert re.search(r"separated by commas\. \[default: 0[\d.,]+\]", words)
     assert "similarity), for methods temporal and dualmatch" in words
     assert "this many times, for methods temporal and dualmatch" in words
+
+
+def test_both_ways_to_leave_names_out_are_shown() -> None:
+    assert "'none' nothing, as --no-names." in " ".join(shown("align").split())
+
+
+@pytest.mark.parametrize("verb", [None, *(verb for verb in ALL_VERBS if verb != "datasets")])  # a group
+def test_options_that_are_counted_take_no_value(verb: str | None) -> None:
+    text = shown(*([] if verb is None else [verb]))
+    assert re.search(r"-v +--verbose +Print more", text)
+    assert "<>" not in text

@@ -236,6 +236,9 @@ def test_a_record_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str],
 
 
 def test_fused_is_for_measuring(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("fused", "FUSED"):
+        said = refused(["align", *FILES, "-o", "links.tsv", "--method", name], capsys, here)
+        assert "writes the same links as evidence" in " ".join(said.split())
     (here / "old.toml").write_text('method = "fused"\n')
     words = "method fused writes the same links as evidence; choose evidence here, or measure fused with dualmatch"
     for option in (["--config", "old.toml"], ["--method", "fused"]):

@@ -16,7 +16,7 @@ import rich_click as click
 from click.exceptions import NoArgsIsHelpError
 
 from dualmatch.cli.ending import EXIT_INTERRUPTED, INTERRUPTED, end_in_order
-from dualmatch.cli.shared_options import ARGUMENTS
+from dualmatch.cli.shared_options import ARGUMENTS, NO_VALUE
 from dualmatch.errors import DualMatchError, in_brief, on_one_screen, visible_text
 from dualmatch.version import __version__
 
@@ -104,7 +104,7 @@ _LOOKS: Final = {
     context_settings={"help_option_names": ["-h", "--help"], "rich_help_config": _LOOKS},
 )
 @click.version_option(__version__, prog_name="dualmatch")
-@click.option("-v", "--verbose", count=True, help="Print more on standard error; twice: everything.")
+@click.option("-v", "--verbose", count=True, metavar=NO_VALUE, help="Print more on standard error; twice: everything.")
 def cli(verbose: int) -> None:
     """Find which entities of two temporal knowledge graphs are the same real-world thing.
 

@@ -51,7 +51,7 @@ class _MethodChoice(click.Choice[str]):
         super().__init__([*choices], case_sensitive=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "fused" and value not in self.choices:
+        if str(value).lower() == "fused" and "fused" not in self.choices:
             self.fail(NO_FUSED, param, ctx)
         return super().convert(value, param, ctx)
 

@@ -65,7 +65,7 @@ names_options = gathered(
             "--names",
             type=click.Choice(["auto", "ids", "none"]),
             help="What to compare besides facts (method evidence): 'auto' labels in the input, where both sides have "
-            "some; 'ids' the ids themselves; 'none' nothing.  [default: auto]",
+            "some; 'ids' the ids themselves; 'none' nothing, as --no-names.  [default: auto]",
         ),
         click.option("--no-names", "names", flag_value="none", help="The same as --names none."),
         path_option(

@@ -26,6 +26,7 @@ class _Path(click.Path):
 
 PATH: Final = _Path(path_type=Path)
 PATH_AS_TYPED: Final = _Path(path_type=str)  # which keeps ./NAME and NAME apart
+NO_VALUE: Final = "BOOLEAN"  # the metavar that rich-click leaves out, for options that are counted
 ARGUMENTS: Final = "dualmatch.arguments"
 
 
@@ -93,6 +94,7 @@ talk_options = declared(
         click.option(
             *("-v", "--verbose"),
             count=True,
+            metavar=NO_VALUE,
             callback=_talk,
             expose_value=False,
             help="Print more on standard error; twice: everything.",
