@@ -112,7 +112,7 @@ def test_wikidata_statements(tmp_path: Path) -> None:
     ]
     assert reading.notes == (
         f"{path}: 1 times coarser than a year are taken as unknown",
-        f"{path}: left out: deprecated statements (1), unknown values (1)",
+        f"{path}: left out: deprecated statements (1), links of records (1), unknown values (1)",
     )
     assert reading.literals is not None
     assert reading.literals.labels == {reading.graph.entity_rows["Q7"]: "Ada"}

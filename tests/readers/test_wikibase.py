@@ -154,11 +154,12 @@ def test_what_is_no_entity_and_what_is_two_facts(tmp_path: Path) -> None:
     ]  # fmt: skip
     ttl = tmp_path / "a.ttl"
     left = "deprecated statements (1), literals (4), unknown values (1)"
+    left_of_turtle = left.replace("literals (4)", "labels (3), links of records (2), literals (5)")
     assert from_json.notes[-1] == f"{tmp_path / 'a.json'}: left out: {left}"
     assert from_turtle.notes == (
         f"{ttl}: language tags longer than the standard allows were read all the same: zh-classical",
         f"{ttl}: 1 times coarser than a year are taken as unknown",
-        f"{ttl}: left out: dates of records (1), {left.replace('literals (4)', 'labels (3), literals (5)')}",
+        f"{ttl}: left out: dates of records (1), {left_of_turtle}",
     )
 
 
@@ -188,6 +189,34 @@ def test_truthy_triples_alone(tmp_path: Path) -> None:
     assert facts_of(graph) == [("Q1", "P31", "Q5", "?", "?")]
     # Without a precision, a first of January may well be a year.
     assert dates_of(graph) == [("Q1", "P569", "1815-12-10", "1815-12-10"), ("Q1", "P570", "1852", "1852")]
+
+
+def test_what_a_file_says_besides_its_wikibase(tmp_path: Path) -> None:
+    (tmp_path / "a.ttl").write_text(
+        PREFIXES
+        + """@prefix prov: <http://www.w3.org/ns/prov#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        @prefix : <http://e/> .
+        :Ada schema:knows :Bob ; schema:birthDate "1815-12-10"^^xsd:date ; wdt:P31 wd:Q5 .
+        :Bob schema:knows [ :whom :Cy ; :begin "1833" ] ; prov:wasDerivedFrom :Cy . :Cy :saw :Ada .
+        :Book schema:about wd:Q1 , :Ada . << :Ada :met :Bob >> :begin "1830" .
+        wd:Q1 p:P26 wds:1 ; schema:birthPlace :Rome ; owl:sameAs wd:Q2 . wds:1 ps:P26 wd:Q3 ; pq:P580
+        "1840-02-03T00:00:00Z"^^xsd:dateTime ; prov:wasDerivedFrom :reference . :reference :stated :Book .
+        <https://en.wikipedia.org/wiki/X> a schema:Article ; schema:about wd:Q1 ; schema:isPartOf :wiki ."""
+    )
+    reading = read([tmp_path / "a.ttl"], ReadOptions(namespaces=(f"{W}entity/", "http://e/", "http://schema.org/")))
+    assert facts_of(reading.graph) == [
+        ("Ada", "P31", "Q5", "?", "?"),
+        ("Ada", "knows", "Bob", "?", "?"),
+        ("Ada", "met", "Bob", "1830", "?"),
+        ("Bob", "http://www.w3.org/ns/prov#wasDerivedFrom", "Cy", "?", "?"),
+        ("Bob", "knows", "Cy", "1833", "?"),
+        ("Book", "about", "Ada", "?", "?"),
+        ("Cy", "saw", "Ada", "?", "?"),
+        ("Q1", "P26", "Q3", "1840-02-03", "?"),
+        ("Q1", "birthPlace", "Rome", "?", "?"),
+    ]
+    assert dates_of(reading.graph) == [("Ada", "birthDate", "1815-12-10", "1815-12-10")]
+    assert reading.notes[-1] == f"{tmp_path / 'a.ttl'}: left out: links of records (7)"
 
 
 @pytest.mark.parametrize(

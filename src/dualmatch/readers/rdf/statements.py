@@ -28,6 +28,7 @@ from dualmatch.readers.rdf.triple_lines import RDF, Quads
 from dualmatch.readers.rdf.wikibase import (
     ONTOLOGY,
     exact_times,
+    own_triples,
     statements_of_wikibase,
     wikibase_predicate,
     without_false_days,
@@ -70,9 +71,16 @@ def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) 
     parts = plain.filter(pl.col("p").is_in([*_PARTS]) & ~pl.col("literal"))
     reifiers = pl.concat([quads.reified.select("node"), parts.select(node="s")]).unique()
     stated = pl.concat([quads.reified.filter(~pl.col("literal")).select("node", *_TRIPLE), _reified(parts)])
-    if plain["kind"].is_in(["statement", "direct"]).any():
-        return _of_wikibase(plain, stated, parser)
+    if not plain["kind"].is_in(["statement", "direct"]).any():
+        return _of_graph(plain, stated, reifiers, parser)
+    # What a Wikibase says, and what a file says besides; nodes that reify triples may have qualifiers, too.
+    is_own = own_triples(plain) & ~pl.col("s").is_in(reifiers["node"].implode())
+    own, others = plain.filter(is_own), plain.filter(~is_own)
+    return _together(_of_wikibase(own, parser), _of_graph(others, stated, reifiers, parser))
 
+
+def _of_graph(plain: pl.DataFrame, stated: pl.DataFrame, reifiers: pl.DataFrame, parser: TimeParser) -> Statements:
+    """What a file says by other means than a Wikibase's."""
     timed = _times(plain, parser)
     times = find_time_nodes(plain, plain.filter(~pl.col("literal")), timed)
     links, timed = times.links, times.timed
@@ -110,8 +118,8 @@ def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) 
     )
 
 
-def _of_wikibase(plain: pl.DataFrame, stated: pl.DataFrame, parser: TimeParser) -> Statements:
-    """What a Wikibase's file says; nothing but its statements, and triples that are reified, is a fact in it."""
+def _of_wikibase(plain: pl.DataFrame, parser: TimeParser) -> Statements:
+    """What a Wikibase's own triples say; nothing but its statements is a fact in them."""
     said = statements_of_wikibase(plain, TimeParser())
     timed = _qualifiers(plain).join(said.facts, on="node", how="semi")
     intervals = _intervals(timed)
@@ -119,11 +127,11 @@ def _of_wikibase(plain: pl.DataFrame, stated: pl.DataFrame, parser: TimeParser) 
     known = said.dates.filter(pl.col("code") != WRONG)
     wrong = timed.filter(pl.col("code") == WRONG).select("node", text="o")
     wrong = pl.concat([wrong, said.dates.filter(pl.col("code") == WRONG).select("node", "text")]).unique()
-    is_about = pl.col("literal") & pl.col("kind").is_null() & ~pl.col("p").str.contains("/prop/|^" + ONTOLOGY)
-    values = entity_values(plain, plain.filter(is_about), parser)
-    left_out = said.left_out + values.left_out + Counter({RECORD_DATES: values.dates.height})
-    if stated.height:
-        facts = pl.concat([_dated(stated, _intervals(_times(plain, parser))), facts])
+    is_about = pl.col("kind").is_null() & ~pl.col("p").str.contains("/prop/|^" + ONTOLOGY)
+    values = entity_values(plain, plain.filter(is_about & pl.col("literal")), parser)
+    links = plain.filter(is_about & ~pl.col("literal") & ~pl.col("o").str.starts_with(ONTOLOGY)).height
+    left_out = said.left_out + values.left_out
+    left_out += Counter({RECORD_DATES: values.dates.height, "links of records": links})
     return Statements(
         facts,
         known.select("node", "s", "p", begin="code", end="code"),
@@ -133,6 +141,19 @@ def _of_wikibase(plain: pl.DataFrame, stated: pl.DataFrame, parser: TimeParser) 
         int((timed["code"] == UNKNOWN).sum()) + said.coarse_times,
         left_out,
         is_wikibase=True,
+    )
+
+
+def _together(first: Statements, second: Statements) -> Statements:
+    return Statements(
+        pl.concat([first.facts, second.facts]),
+        pl.concat([first.dates, second.dates]),
+        pl.concat([first.literals, second.literals]),
+        pl.concat([first.wrong_times, second.wrong_times]),
+        first.n_times + second.n_times,
+        first.coarse_times + second.coarse_times,
+        first.left_out + second.left_out,
+        first.is_wikibase or second.is_wikibase,
     )
 
 

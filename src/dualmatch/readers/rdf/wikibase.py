@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from dualmatch.graph.times import UNKNOWN, encode_date
+from dualmatch.readers.rdf.triple_lines import RDF
 from dualmatch.readers.time_column import WRONG, Codes, TimeParser
 from dualmatch.readers.wikibase_time import DAY, YEAR, at_precision, without_year_zero
 
@@ -33,6 +34,11 @@ _PREDICATE: Final = re.compile(rf"(?P<base>.*)/prop/(?P<kind>{'|'.join(_KINDS)})
 _ENTITY_TYPES: Final = ("Item", "Property", "Lexeme", "Form", "Sense", "EntitySchema", "MediaInfo")
 _LOCAL_ID: Final = r"^[A-Z][0-9]+(?:-[A-Z][0-9]+)?$"
 _TRIPLE: Final = ["s", "p", "o"]
+_OWL: Final = "http://www.w3.org/2002/07/owl#"
+_OF_SCHEMA: Final = [f"{_OWL}{name}" for name in ("complementOf", "onProperty", "someValuesFrom")]
+_ABOUT: Final = ["http://schema.org/about", "https://schema.org/about"]
+_RECORD_TYPES: Final = ["http://schema.org/Dataset", "http://schema.org/Article"]
+_DERIVED: Final = "http://www.w3.org/ns/prov#wasDerivedFrom"
 
 
 def wikibase_predicate(predicate: str) -> tuple[str | None, str | None]:
@@ -48,6 +54,29 @@ def wikibase_predicate(predicate: str) -> tuple[str | None, str | None]:
     if match is None:
         return None, None
     return _KINDS[match["kind"]], f"{match['base']}/entity/{match['id']}"
+
+
+def own_triples(plain: pl.DataFrame) -> pl.Expr:
+    """Whether a triple of `plain` is a Wikibase's own: its statements, how it describes itself, and its records.
+
+    Labels of its entities are not among them, nor is anything that a file says besides.
+    """
+    record = plain.filter((pl.col("p") == f"{RDF}type") & pl.col("o").is_in(_RECORD_TYPES)).select("s")
+    about = plain.filter(pl.col("p").is_in(_ABOUT)).join(record, on="s", how="semi")
+    links = plain.filter(~pl.col("literal"))
+    value = pl.col("p").str.contains("/prop/(?:statement|qualifier|reference)/value") | (pl.col("kind") == "claim")
+    held = plain.filter(pl.col("kind").is_in(["statement", "exact", "qualifier", "value"])).select("s")
+    references = links.filter(pl.col("p") == _DERIVED).join(held, on="s", how="semi")
+    nodes = pl.concat([about.select("s"), held, links.filter(value).select(s="o"), references.select(s="o")])["s"]
+    of_base = r"/prop/|^" + ONTOLOGY
+    is_own = pl.col("kind").is_not_null() | pl.col("p").str.contains(of_base) | pl.col("s").str.contains(of_base)
+    is_own |= pl.col("s").is_in(nodes.unique().implode()) | pl.col("p").is_in(_OF_SCHEMA)
+    is_own |= (pl.col("p") == f"{RDF}type") & pl.col("o").str.contains(of_base + "|^" + _OWL)
+    bases = plain["property"].drop_nulls().str.extract("^(.*/)").unique().to_list()
+    for predicates, end in (([f"{_OWL}sameAs"], "s"), (_ABOUT, "o")):  # redirects, and pages about entities
+        is_entity = pl.any_horizontal(pl.col(end).str.starts_with(base) for base in bases)
+        is_own |= pl.col("p").is_in(predicates) & is_entity
+    return is_own
 
 
 @dataclass(frozen=True, eq=False)
