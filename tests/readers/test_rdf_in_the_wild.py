@@ -69,6 +69,22 @@ def test_a_date_that_is_none_costs_itself(tmp_path: Path) -> None:
         reading_of(tmp_path, dates + ':Ada :born "1815-02-30"^^xsd:date ; :met :p1 .', on_error="stop")
 
 
+def test_with_skip_a_date_that_is_none_costs_itself_or_its_statement(tmp_path: Path) -> None:
+    trig = """:Ada :born "1815-02-30"^^xsd:date ; :died "1852-11-27"^^xsd:date ; :met :Bo .
+        :Ada :post [ :as :Clerk ; :begin "1830-02-30" ] , [ :as :Cook ; :begin "1831" ] .
+        :flight prov:startedAtTime "1830-02-30"^^xsd:date ; prov:endedAtTime "1830-03-01"^^xsd:date ; :by :Ada .
+        :g1 :begin "1830-02-30" ; :end "1840" . :g1 { :Ada :knew :Cy } """
+    reading = reading_of(tmp_path, trig, "a.trig", on_error="skip")
+    assert facts_of(reading.graph) == [
+        ("Ada", "knew", "Cy", "?", "1840"),
+        ("Ada", "met", "Bo", "?", "?"),
+        ("Ada", "post", "Cook", "1831", "?"),
+        ("flight", "by", "Ada", "?", "1830-03-01"),
+    ]
+    assert dates_of(reading.graph) == [("Ada", "died", "1852-11-27", "1852-11-27")]
+    assert reading.rejections.total == 4
+
+
 def test_dates_of_records_are_left_out_and_counted(tmp_path: Path) -> None:
     reading = reading_of(
         tmp_path,

@@ -37,8 +37,9 @@ def read_rdf(file: BinaryIO, path: Path, collector: Collector, format: str) -> N
     facts, dates = found.facts, found.dates
     if found.wrong_times.height:
         _report_wrong_times(found, path, collector)
-        if options.on_error != "dates":  # what cannot be used is left out whole
-            facts, dates = (each.join(found.wrong_times, on="node", how="anti") for each in (facts, dates))
+        if options.on_error != "dates":  # a statement that cannot be used is left out whole, of a thing only the date
+            whole = found.wrong_times.filter("whole")
+            facts, dates = (each.join(whole, on="node", how="anti") for each in (facts, dates))
     s, p, o = (_shortened(name, options.namespaces) for name in "spo")
     line = pl.lit(None, dtype=pl.UInt32).alias(LINE)
     times = pl.col("begin", "end").fill_null(UNKNOWN)

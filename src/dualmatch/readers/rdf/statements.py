@@ -53,7 +53,7 @@ class Statements:
     literals: pl.DataFrame
     """``s``, ``p``, ``o``, ``tag``: what has a literal as its object and is no time."""
     wrong_times: pl.DataFrame
-    """``node``, ``text``: times that are none."""
+    """``node``, ``text``: times that are none; ``whole``: whether the node stands for a statement, not for a thing."""
     n_times: int
     """How many times there are, those that are none included."""
     coarse_times: int
@@ -107,11 +107,13 @@ def _of_graph(plain: pl.DataFrame, stated: pl.DataFrame, reifiers: pl.DataFrame,
     dates = _without(_without(dates, "s", nodes), "s", reifiers)
     of_facts = pl.concat([each.select("node") for each in (statements, middle, graphs, used)])
     wrong = timed.filter(pl.col("code") == WRONG).join(of_facts, on="node", how="semi").select("node", text="o")
+    is_statement = pl.col("node").is_in(of_facts["node"].head(statements.height + middle.height).implode())
+    wrong = wrong.with_columns(whole=is_statement)
     return Statements(
         facts,
         pl.concat([values.known_dates, dates]),
         values.literals,
-        pl.concat([wrong, values.wrong_dates]).unique(maintain_order=True),
+        pl.concat([wrong, values.wrong_dates.with_columns(whole=pl.lit(False))]).unique(maintain_order=True),
         timed.height + values.dates.height,
         0,
         values.left_out,
@@ -136,7 +138,7 @@ def _of_wikibase(plain: pl.DataFrame, parser: TimeParser) -> Statements:
         facts,
         known.select("node", "s", "p", begin="code", end="code"),
         pl.concat([values.literals, said.literals]),
-        wrong,
+        wrong.with_columns(whole=pl.lit(True)),
         timed.height + said.dates.height,
         int((timed["code"] == UNKNOWN).sum()) + said.coarse_times,
         left_out,
