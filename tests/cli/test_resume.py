@@ -322,6 +322,26 @@ def test_a_folder_is_begun_resumed_and_replaced_as_asked(
     )
 
 
+def test_bad_input_leaves_no_run_and_loses_none(
+    small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, bad, ok, seeds = (tmp_path / name for name in ("run", "bad.csv", "ok.csv", "seeds"))
+    bad.write_text("head,relation,tail\na,b,c\na,b\n")
+    ok.write_text("head,relation,tail\na,b,c\n")
+    seeds.write_text("nobody\tnowhere\n")
+    files = ["align", str(bad), str(ok), "--run", str(run)]
+    calls = [files, [*files, "--on-error", "skip", "--seeds", str(seeds)], call(small_world, run, f"--seeds={seeds}")]
+    for arguments in calls:
+        assert "interrupted" not in refused(arguments, capsys, tmp_path)
+    main(call(small_world, run))
+    for arguments in calls:
+        refused([*arguments, "--force"], capsys, tmp_path)
+    main(["evaluate", str(run), "--gold", str(small_world / "ref_pairs"), "--json", "-"])
+    assert json.loads(capsys.readouterr().out)["abstention"]["f1"] > 0
+    main(["align", str(small_world), "--run", str(run), "--resume"])
+    assert "finished already" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

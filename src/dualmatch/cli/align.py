@@ -215,7 +215,7 @@ def align_command(
         )
         run.check_files()
         json_output = console.JsonOutput.checked(json_path, run.force, run.files)
-        if not run.begin():
+        if run.is_finished():
             json_output.write({"finished": True, "files": [str(path) for path in run.outputs.paths]})
             if not quiet and not json_output.to_stdout:
                 console.say(f"this run is finished already; its links are in {output}")

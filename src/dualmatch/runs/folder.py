@@ -123,22 +123,18 @@ class RunFolder:
     @property
     def last_stage(self) -> str | None:
         """The last finished stage, in words; None where there is none yet."""
-        stages = [*self.record.stages.items()]
+        stages = [] if self._record is None else [*self._record.stages.items()]
         return f"{stages[-1][0]} {stages[-1][1].number or ''}".strip() if stages else None
 
     def begin(self, begun: RunRecord, results: Sequence[Path] = ()) -> None:
-        """Begin the run, or resume it under the same terms on the same inputs; `results` will be written in the end.
+        """Begin the run, or resume it; `results` will be written in the end. An `InputError` as for `check`.
 
-        An `InputError` with every option and every input that is not what it was.
+        A run that is replaced is lost from here on: begin once the input was read.
         """
-        for name in begun.hashes:
-            if Path(name).is_relative_to((self.path / STAGES).resolve()):
-                raise InputError(f"{name}: is kept by the run that this one would replace; give --run another folder")
+        self.check(begun)
         if self._record is None:
             self._keep(begun)
             (self.path / MANIFEST).unlink(missing_ok=True)  # of the run that this one replaces
-        else:
-            self._check(begun)
         self._results = tuple(results)
         self._tidy()
 
@@ -146,8 +142,17 @@ class RunFolder:
         write_record(record, self.path / RECORD)
         self._record = record
 
-    def _check(self, now: RunRecord) -> None:
-        record = self.record
+    def check(self, now: RunRecord) -> None:
+        """Refuse a run on what the one that it replaces has kept, and to resume under other terms or on other inputs.
+
+        An `InputError` with every option and every input that is not what it was.
+        """
+        for name in now.hashes:
+            if Path(name).is_relative_to((self.path / STAGES).resolve()):
+                raise InputError(f"{name}: is kept by the run that this one would replace; give --run another folder")
+        if self._record is None:
+            return
+        record = self._record
         check_version(self.path, record.version)
         if record.verb == "update":
             raise InputError(f"{self.path}: holds an update, which cannot be resumed; {record.way_on}")

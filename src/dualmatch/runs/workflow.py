@@ -1,7 +1,7 @@
 """A run from files to files: what ``dualmatch align`` and ``dualmatch update`` do between their options and messages.
 
-A run is opened, begun and performed. Opening makes every check that needs no graph and takes the lock of the run's
-folder; only then is an engine worth starting.
+A run is opened, checked and performed. Opening takes the lock of the run's folder, and every check that needs no graph
+is made; only then is an engine worth starting. The folder is left as it was until the graphs have been read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import CallOptions
 from dualmatch.runs.outputs import Outputs
-from dualmatch.runs.record import Cost
+from dualmatch.runs.record import Cost, RunRecord
 
 Words = tuple[str, ...]
 
@@ -92,14 +92,19 @@ class AlignRun:
         check_outputs([self.rejected], (*self._inputs, *self.outputs.paths), self.force)
         check_there([self.call.seeds, self.call.forbid, *(each.labels for each in self.spec.options)])
 
-    def begin(self) -> bool:
-        """Begin or resume in the folder, if any; False where the run is finished already and its results are there."""
+    def is_finished(self) -> bool:
+        """Whether the folder, if any, holds this very run, finished; an `InputError` where it cannot hold it."""
         if self.folder is None:
-            return True
+            return False
+        self.folder.check(self._begun)
+        return self.folder.has_begun and self.folder.is_finished()
+
+    @cached_property
+    def _begun(self) -> RunRecord:
+        """The record that the run begins with; the inputs' hashes are of the time when this is first asked for."""
+        folder = Path() if self.folder is None else self.folder.path
         hashes = self.spec.hashes(also=(self.call.seeds, self.call.forbid))
-        begun = self.outputs.record(self.config, self.spec, self.folder.path)
-        self.folder.begin(replace(begun, hashes=hashes), self.outputs.paths)
-        return not self.folder.is_finished()
+        return replace(self.outputs.record(self.config, self.spec, folder), hashes=hashes)
 
     def perform(
         self,
@@ -117,11 +122,19 @@ class AlignRun:
         outputs, folder = self.outputs, self.folder
         if progress is not None:
             progress("read", 0, 0, "")
-        kept = None if folder is None else folder.kept_graphs()
-        graphs = kept or read_graphs(self.spec, engine).with_pairs(self.call.seeds, self.call.forbid)
-        outputs.check_names(graphs.source, graphs.target)
-        if folder is not None and kept is None:
-            folder.keep_graphs(graphs)
+        kept = folder.kept_graphs() if folder is not None and folder.has_begun else None
+        rejected = None if self.rejected is None or self.rejected.exists() else self.rejected
+        try:
+            graphs = kept or read_graphs(self.spec, engine).with_pairs(self.call.seeds, self.call.forbid)
+            outputs.check_names(graphs.source, graphs.target)
+        except InputError:
+            if rejected is not None:  # reading has written it, and the run does not begin
+                rejected.unlink(missing_ok=True)
+            raise
+        if folder is not None:
+            folder.begin(self._begun, outputs.paths)
+            if kept is None:
+                folder.keep_graphs(graphs)
         hashes = self.spec.hashes({} if folder is None else folder.record.hashes)
         read_seconds = time.perf_counter() - start
         alignment = align(
