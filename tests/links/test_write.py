@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +18,7 @@ from urllib.parse import unquote
 import polars as pl
 import pyoxigraph
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dualmatch import InputError, OutputError
@@ -181,6 +182,23 @@ def test_any_iri_has_a_valid_curie(names: list[str]) -> None:
         assert unquote(naming.prefixes[prefix] + local) == unquote(name).replace("%25", "%") or "%" in name
 
 
+PARTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]) | st.sampled_from("/#:%ü"), min_size=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(PARTS, min_size=1, max_size=6, unique=True), st.sampled_from(["http://e.org/", "http://bü.org/", "urn:a:"])
+)
+@example(["a/ü/b", "50%", "a[b", "\ue000"], "http://e.org/")
+@example(["ü/x"], "http://bü.org/")
+def test_any_iri_is_read_back_from_sssom_and_n_triples(parts: list[str], start: str) -> None:
+    rows = [(start + part, f"http://f.org/{part}/x", 0.5, "evidence") for part in parts]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a.sssom.tsv", "a.nt"):
+            export_links(rows, Path(folder) / name)
+            assert dict(LinksFile(Path(folder) / name).links[0]) == {source: target for source, target, *_ in rows}
+
+
 def test_only_what_is_written_gets_a_prefix_and_many_folders_share_one(tmp_path: Path) -> None:
     table = pl.DataFrame(
         {
@@ -266,6 +284,7 @@ def test_standard_output_gets_what_a_file_gets_and_no_links_are_fine(
 
 KILLED = """
 import sys
+import tempfile
 from pathlib import Path
 import polars as pl
 from dualmatch.links.write import write_links

@@ -9,6 +9,8 @@ from itertools import chain, count
 from typing import Final, Literal
 from urllib.parse import quote, unquote
 
+from pyoxigraph import NamedNode
+
 from dualmatch.errors import InputError, OutputError
 
 Side = Literal["source", "target"]
@@ -77,8 +79,17 @@ class Naming:
                 raise InputError(f"prefix {prefix}: its IRI is missing; add --prefix {prefix}=IRI")
 
     def iri(self, name: str, side: Side) -> str:
-        """The IRI of an entity."""
-        return name if is_iri(name) else self.prefixes[self._prefix(side)] + quote(name, safe="")
+        """The IRI of an entity; one that N-Triples cannot hold (a bare ``%``) is percent-encoded as other names are.
+
+        >>> Naming().iri("http://e.org/50%", "source")
+        'urn:dualmatch:source:http%3A%2F%2Fe.org%2F50%25'
+        """
+        if is_iri(name):
+            try:
+                return NamedNode(name).value
+            except ValueError:
+                pass
+        return self.prefixes[self._prefix(side)] + quote(name, safe="")
 
     def name(self, iri: str, side: Side) -> str:
         """The entity that an IRI stands for.
@@ -143,15 +154,17 @@ class Naming:
 
 
 def _beginning(iri: str) -> str:
-    """What a prefix may stand for: all but the last part; of an IRI that is only a host, all of it.
+    """What a prefix may stand for: all but the last part, or what is ASCII; of an IRI that is only a host, all of it.
 
-    >>> [_beginning(iri) for iri in ("http://e.org/a/b#c", "https://e.org/", "https://e.org", "urn:isbn:1")]
-    ['http://e.org/a/b#', 'https://e.org', 'https://e.org', 'urn:isbn:']
+    >>> [_beginning(iri) for iri in ("http://e.org/a/b#c", "https://e.org/", "https://e.org/a/ü/b", "urn:isbn:1")]
+    ['http://e.org/a/b#', 'https://e.org', 'https://e.org/a/', 'urn:isbn:']
     """
     root = _ROOT.match(iri)
     if root is not None and iri.removeprefix(root[0]) in ("", "/"):
         return root[0]
-    start = re.match(r".*[/#:](?=.)", iri)
+    ascii_, start = (re.match(rf"{letter}*[/#:](?=.)", iri) for letter in ("[!-~]", "."))
+    if ascii_ and (root is None or ascii_[0].startswith(f"{root[0]}/")):  # more than the scheme of a host
+        return ascii_[0]
     return start[0] if start else iri
 
 

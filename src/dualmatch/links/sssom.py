@@ -104,5 +104,13 @@ def curie_map(metadata: Iterable[str]) -> dict[str, str]:
         inside = text.startswith("curie_map:") or (inside and text.startswith(" "))
         name, colon, iri = text.strip().partition(": ")
         if inside and colon:
-            prefixes[name.strip("\"'")] = iri.strip().strip("\"'")
+            prefixes[name.strip("\"'")] = _scalar(iri.strip())
     return prefixes
+
+
+def _scalar(text: str) -> str:
+    """A scalar of YAML on one line; escapes in double quotes are those of JSON."""
+    try:
+        return str(json.loads(text)) if text.startswith('"') else text.strip("'")
+    except ValueError:
+        return text.strip('"')
