@@ -236,12 +236,18 @@ def test_changed_options_are_named_all_at_once(
     run = tmp_path / "run"
     interrupted(world, run, monkeypatch, "--max-fdr", "0.1")
     said = refused(call(world, run, "--resume", "--many-to-one", "--reasons"), capsys, tmp_path)
-    assert "max_fdr: 0.1 when the run began, none now" in said
-    assert "many_to_one: false when the run began, true now" in said
-    assert "reasons: false when the run began, true now" in said
+    assert "  --max-fdr: 0.1 when the run began, none now" in said
+    assert "  --many-to-one: false when the run began, true now" in said
+    assert "  --reasons: false when the run began, true now" in said
     assert said.count("when the run began") == 3
     said = refused(call(world, run, "--resume", "--max-fdr", "0.1", "-o", str(tmp_path / "x.tsv")), capsys, tmp_path)
-    assert f"links: links.tsv when the run began, {tmp_path / 'x.tsv'} now" in said
+    assert f"  -o: links.tsv when the run began, {tmp_path / 'x.tsv'} now" in said
+    reading = ["--max-errors", "5", "--format", "csv", "--format", "tsv", "--time-predicate", "begin=b"]
+    said = refused(call(world, run, "--resume", "--max-fdr", "0.1", *reading), capsys, tmp_path)
+    assert "  --max-errors: 1000 when the run began, 5 now" in said
+    assert '  --format: by the names of the files when the run began, {"source": "csv", "target": "tsv"} now' in said
+    assert "  --time-predicate: the usual ones when the run began, {" in said
+    assert said.count("when the run began") == 3
     main(call(world, run, "--resume", "--max-fdr", "0.1", "--memory-limit", "4GB"))  # changes no byte of evidence
 
 

@@ -29,6 +29,7 @@ from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.state import Round
 from dualmatch.methods.link_table import RELATION_COLUMNS, relation_table
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import CallOptions, RunOptions, config_of, options_from, options_of, record_of
 from dualmatch.version import __version__
@@ -41,6 +42,23 @@ _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _INVALID: Final = (ValueError, KeyError, TypeError, ConfigError, InputError)
 _LARGEST: Final = 1e15
 _STAGE_FILE: Final = re.compile(r"stages/[a-z-]+[0-9]*\.npz")
+# How to show options of reading that have no plain default, and options that users type in another way.
+_USUAL: Final = {
+    "format": "by the names of the files",
+    "columns": "guessed",
+    "time_format": "ISO dates",
+    "time_predicates": "the usual ones",
+    "label_languages": "all",
+}
+_TYPED: Final = {
+    "graphs": "graphs",
+    "threads": "threads",  # of the machine
+    "links": "-o",
+    "literals": "--use-labels",
+    "time_predicates": "--time-predicate",
+    "label_languages": "--label-language",
+    "namespaces": "--namespace",
+}
 State = Literal["running", "finished"]
 Verb = Literal["align", "update"]
 
@@ -167,11 +185,12 @@ class RunRecord:
         return self.run_options.call
 
     def terms(self) -> dict[str, Any]:
-        """Every option under the name users know; a run can be resumed only under the same."""
+        """Every option; a run can be resumed only under the same. What differs by side is given for each."""
         terms = {"graphs": self.inputs["paths"], "source": self.inputs["source"], "target": self.inputs["target"]}
         terms |= options_of(self.config) | self.call.as_dict() | self.outputs
-        for side, reading in zip(("source", "target"), self.run_options.reading, strict=True):
-            terms |= {f"{side} {name}": value for name, value in reading.as_dict().items()}
+        source, target = (vars(ReadOptions()) | _USUAL | each.as_dict() for each in self.run_options.reading)
+        for name, value in source.items():
+            terms[name] = value if value == target[name] else {"source": value, "target": target[name]}
         if self.method == "evidence":
             del terms["memory_limit"]  # neither blocks nor threads change a byte of it
             return terms
@@ -181,7 +200,7 @@ class RunRecord:
         """Each option that is not what it was, with both values."""
         before, after = self.terms(), now.terms()
         return [
-            f"{name}: {_shown(before.get(name))} when the run began, {_shown(after.get(name))} now"
+            f"{_typed(name)}: {_shown(before.get(name))} when the run began, {_shown(after.get(name))} now"
             for name in dict.fromkeys((*before, *after))
             if before.get(name) != after.get(name)
         ]
@@ -333,8 +352,13 @@ def _threads() -> str:
     return ", ".join([f"{cores} core{'s' * (cores != 1)}", *limits])
 
 
+def _typed(name: str) -> str:
+    """An option as users type it."""
+    return _TYPED.get(name) or f"--{name.replace('_', '-')}"
+
+
 def _shown(value: Any) -> str:
-    if value is None or value in ([], {}, ""):
+    if value is None or value in ([], (), {}, ""):
         return "none"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return "standard input" if value == str(STANDARD_INPUT) else text
