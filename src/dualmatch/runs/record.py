@@ -186,8 +186,8 @@ class RunRecord:
 
     def terms(self) -> dict[str, Any]:
         """Every option; a run can be resumed only under the same. What differs by side is given for each."""
-        terms = {"graphs": self.inputs["paths"], "source": self.inputs["source"], "target": self.inputs["target"]}
-        terms |= options_of(self.config) | self.call.as_dict() | self.outputs
+        inputs = {"graphs": self.inputs["paths"], "source": self.inputs["source"], "target": self.inputs["target"]}
+        terms: dict[str, Any] = inputs | options_of(self.config) | self.call.as_dict() | self.outputs
         source, target = (vars(ReadOptions()) | _USUAL | each.as_dict() for each in self.run_options.reading)
         for name, value in source.items():
             terms[name] = value if value == target[name] else {"source": value, "target": target[name]}
