@@ -284,7 +284,7 @@ def test_threads_count_only_where_they_change_bytes(tmp_path: Path, monkeypatch:
         now = terms(tmp_path, method=method, memory_limit=2 * 10**9)
         monkeypatch.undo()
         named = {each.split(":")[0] for each in before.differences(now)}
-        assert named == ({"memory_limit", "threads"} if differs else set())
+        assert named == ({"--memory-limit", "threads"} if differs else set())
 
 
 @pytest.mark.parametrize("number", [28, 122, 30, 13])
