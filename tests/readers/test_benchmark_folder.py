@@ -95,6 +95,8 @@ def test_a_calendar_of_which_more_than_a_fifth_is_no_date_is_refused(make_folder
         read_folder(path)
     assert str(caught.value).splitlines()[0].startswith(f"{path}/time_id:2: '01/02/1833' is no date")
     assert str(caught.value).endswith("dates in 'time_id' cannot be read; add --time-format %d/%m/%Y, or %m/%d/%Y")
+    graph = read_folder(path, time_format="%d/%m/%Y").source
+    assert {encode_date(1833, 2, 1), encode_date(1834)} <= {*graph.begin.tolist()}
 
 
 def test_a_decade_is_from_its_first_to_its_last_year(make_folder: MakeFolder) -> None:

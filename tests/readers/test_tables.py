@@ -193,6 +193,9 @@ def test_lines_left_out_are_kept_with_the_reason(tmp_path: Path) -> None:
         (None, "+1541-00-00T00:00:00Z", "1541"),
         (None, "2005-03-01T23:59:59.5+02:00", "2005-03-01"),
         (None, "0999-01-02", "0999-01-02"),
+        ("%d.%m.%Y", "1899-12-31", "1899-12-31"),
+        ("%d.%m.%Y", "31 Dec 1899", "1899-12-31"),
+        ("%Y%m", "201304", "2013-04"),
     ],
 )
 def test_times_in_the_users_own_form(tmp_path: Path, time_format: str | None, text: str, date: str) -> None:

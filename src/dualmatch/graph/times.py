@@ -22,6 +22,7 @@ UNKNOWN: Final = int(np.iinfo(np.int32).min)
 UNKNOWN_WORDS: Final = frozenset(
     {"", "-inf", "~", "inf", "+inf", "####-##-##"}
     | {"infinity", "-infinity", "..", "?", "*", "unknown", "open", "present", "now", "null", "none", "na", "nan", "nat"}
+    | {"n/a", "-", "--", "living", "alive", "ongoing", "current"}
 )
 """Words for an end that is unknown or still open, in upper or lower case."""
 
@@ -60,7 +61,7 @@ def parse_date(text: str) -> int:
 
     ``2005``, ``2005-03``, ``2005-03-01``, ``2005-##-##``, ``2005-00-00``, ``+1541-00-00T00:00:00Z``, ``-44`` and
     ``44 BCE`` are dates; times of day and zones are dropped; `UNKNOWN_WORDS` such as ``-inf`` or ``present`` mean that
-    nothing is known.
+    nothing is known, and so does a year ``0000`` without a month.
 
     Anything else is a `ValueError` with words a user can act on.
 
@@ -76,6 +77,8 @@ def parse_date(text: str) -> int:
     year = int(match["year"])
     month = 0 if match["month"] in (None, "##") else int(match["month"])
     day = 0 if match["day"] in (None, "##") else int(match["day"])
+    if not month and not day and match["year"].lstrip("+-") == "0000":  # what databases write for no date
+        return UNKNOWN
     if match["bce"]:
         if year <= 0:
             raise ValueError(f"{_shown(text)}: a year with BCE has no sign and is not 0")
@@ -108,7 +111,7 @@ def format_date(code: int) -> str:
     year, rest = divmod(code, _YEAR)
     month, day = divmod(rest, _MONTH)
     if month == 0:
-        return str(year)
+        return str(year) if year <= 9999 else f"+{year}"  # as `parse_span` wants it
     date = f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}"
     return date if day == 0 else f"{date}-{day:02d}"
 

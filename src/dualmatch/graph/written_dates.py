@@ -32,11 +32,12 @@ _CALENDAR: Final = tuple(
         rf"{_MONTH},?[ -]{_YEAR}",
         rf"(?P<year>\d{{4}})[ -]{_MONTH}(?:[ -]{_DAY})?",
         r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)",
+        r"(?P<year>-?\d{1,4})\.0",  # how programs write whole numbers in a column with gaps
         r"(?P<year>-?\d{4})-(?:2[1-4]|xx|xx-xx|uu|uu-uu)",  # a season, or a month that is not known
         r"(?P<year>-?\d{4})-(?P<month>\d\d)-(?:xx|uu)",
     )
 )
-_MASKED: Final = re.compile(r"(?P<sign>-?)(?P<known>\d{1,3})(?P<masked>x{1,3}|u{1,3})", re.ASCII | re.IGNORECASE)
+_MASKED: Final = re.compile(r"(?P<sign>-?)(?P<known>\d{1,3})(?P<masked>[xu?]{1,3})", re.ASCII | re.IGNORECASE)
 _DECADE: Final = re.compile(r"(?P<first>\d{2,3}0)'?s", re.ASCII)
 _ABOUT: Final = re.compile(
     r"(?:circa|ca?\.?|about|abt\.?|around|approx(?:imately|\.)?|AD|~) ?"
@@ -45,6 +46,11 @@ _ABOUT: Final = re.compile(
 )
 _DOUBT: Final = re.compile(r" ?[?~%]{1,2}\Z| ?(?:AD|CE)\Z")
 _YEARS: Final = re.compile(r"(\d{4}) ?[-\u2013\u2014] ?(\d{4})", re.ASCII)
+_SHORT_NUMBER: Final = re.compile(r"[+-]?\d{1,3}", re.ASCII)
+_LONG_NUMBER: Final = re.compile(r"\d{5,7}", re.ASCII)
+_PLAUSIBLE: Final = range(1000, 2101)
+_LONGEST_SPAN: Final = 150
+"""Two numbers with a hyphen are years only in this range, and so near each other: telephone numbers are none."""
 _HAS_YEAR: Final = re.compile(r"\d[\dXxUu]{3}", re.ASCII)
 _UNKNOWN_VALUE: Final = re.compile(r"t\d+|_:\S+|\S+/\.well-known/genid/\S+", re.ASCII)
 """How results of SPARQL queries show a value that exists but is not known."""
@@ -64,10 +70,12 @@ def parse_span(text: str) -> Span:
         code = parse_date(text)
         if code > _LAST_OF_FOUR_DIGITS and (day := _date(text)):  # 08330501 is no year
             return day
+        if code > _LAST_OF_FOUR_DIGITS and _LONG_NUMBER.fullmatch(text):
+            raise ValueError(f"{text!r} is no date; a year has four digits, or a sign: +{text}")
     except ValueError:
         if _UNKNOWN_VALUE.fullmatch(text):
             return UNKNOWN, UNKNOWN
-        span = None if len(text) > LONGEST else _interval(text) or _qualified(text) or _years(text) or _date(text)
+        span = None if len(text) > LONGEST else _interval(text) or _years(text) or _qualified(text) or _date(text)
         if span is None:
             raise
         return span
@@ -85,6 +93,8 @@ def _interval(text: str) -> Span | None:
     """``1984-06/2004-08``, ``1984/..`` and ``1830-1835``; None where a text is no interval."""
     if years := _YEARS.fullmatch(text):
         parts: list[str] = [*years.groups()]
+        if not all(int(part) in _PLAUSIBLE for part in parts) or int(parts[1]) - int(parts[0]) > _LONGEST_SPAN:
+            return None
     else:
         parts = [part.strip() for part in text.split("/")]
         # What has no four digits may be a month or a day: 05/2019.
@@ -102,15 +112,18 @@ def _interval(text: str) -> Span | None:
 def _qualified(text: str) -> Span | None:
     """``circa 1830``, ``1830?``, ``1830~``: the date without its doubt."""
     certain = _DOUBT.sub("", _ABOUT.sub("", text, count=1) if _ABOUT.match(text) else text)
+    if text.endswith(("?", "~", "%")) and _SHORT_NUMBER.fullmatch(certain):  # a share, a count
+        return None
     return _tried(certain) if certain and certain != text else None
 
 
 def _years(text: str) -> Span | None:
-    """``1830s``, ``183X``, ``18XX``: first and last year; ``1800s`` may be a decade or, the wider, a century."""
+    """``1830s``, ``183X``, ``18XX``, ``183?``: first and last year; ``1800s`` may be a decade or a century."""
     if decade := _DECADE.fullmatch(text):
         first = int(decade["first"])
         return encode_date(first), encode_date(first + (99 if first % 100 == 0 else 9))
-    if masked := _MASKED.fullmatch(text):
+    masked = _MASKED.fullmatch(text)
+    if masked and ("?" not in text or len(text.lstrip("-")) == 4):
         size = 10 ** len(masked["masked"])
         first = int(masked["known"]) * size
         years = (-first - size + 1, -first) if masked["sign"] else (first, first + size - 1)

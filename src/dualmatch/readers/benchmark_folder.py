@@ -93,14 +93,14 @@ class BenchmarkFolder:
         return (self.source_ids, self.target_ids) if are_ids else (None, None)
 
 
-def read_folder(path: str | Path, on_error: OnError = "dates") -> BenchmarkFolder:
+def read_folder(path: str | Path, on_error: OnError = "dates", time_format: str | None = None) -> BenchmarkFolder:
     """Read a benchmark folder.
 
     Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, in any mixture. ``time_id`` gives each time
-    id its date (day, month or year) or ``-inf`` / ``~`` for unknown; where it is absent or empty, ids are opaque
-    times. Values that are no dates count as unknown, with a warning, as long as they are no more than a fifth; with
-    `on_error` ``"stop"`` they are an error. There is a warning, too, of facts that end before they begin; both ends are
-    kept.
+    id its date (day, month or year, or as `time_format` says) or ``-inf`` / ``~`` for unknown; where it is absent or
+    empty, ids are opaque times. Values that are no dates count as unknown, with a warning, as long as they are no more
+    than a fifth; with `on_error` ``"stop"`` they are an error. There is a warning, too, of facts that end before they
+    begin; both ends are kept.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def read_folder(path: str | Path, on_error: OnError = "dates") -> BenchmarkFolde
     path = Path(path)
     if not os.path.isdir(path):
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, ent_ids_1, …)")
-    times = _read_times(path / "time_id", on_error)
+    times = _read_times(path / "time_id", on_error, time_format)
     source, source_ids = _read_graph(path, "1", times)
     target, target_ids = _read_graph(path, "2", times)
     return BenchmarkFolder(path, source, target, source_ids, target_ids)
@@ -154,7 +154,7 @@ def _entity_rows(table: pl.DataFrame, side: str, path: Path, graph: TemporalGrap
     return rows
 
 
-def _read_times(path: Path, on_error: OnError) -> TimesById | None:
+def _read_times(path: Path, on_error: OnError, time_format: str | None) -> TimesById | None:
     """The first and the last date of each time id; None where there is no calendar.
 
     What is no date counts as unknown, with a warning, unless it is too much or `on_error` is ``"stop"``.
@@ -164,7 +164,7 @@ def _read_times(path: Path, on_error: OnError) -> TimesById | None:
     table = as_ids(read_fields(path, ("time", "date"), 2, "a time"), {"time": "time id"}, path)
     if table.height == 0:
         return None
-    parser = TimeParser()
+    parser = TimeParser(time_format)
     first, last = parser.spans(table["date"])
     lines, texts = table[LINE].to_list(), table["date"].to_list()
     wrong = np.flatnonzero(first == WRONG).tolist()

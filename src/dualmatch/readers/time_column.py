@@ -36,6 +36,7 @@ _ALIKE: Final = tuple(
         r"\d{1,2}/\d{1,2}/\d{2}": "%d/%m/%y | %m/%d/%y",
         r"\d{1,2}/\d{4}": "%m/%Y",
         r"\d{4}/\d{1,2}": "%Y/%m",
+        r"(1\d|20)\d\d(0[1-9]|1[0-2])": "%Y%m",
         r"\d{4}/\d{1,2}/\d{1,2}": "%Y/%m/%d",
         r"\d{4}\.\d{1,2}\.\d{1,2}": "%Y.%m.%d",
     }.items()
@@ -55,7 +56,8 @@ class TimeParser:
     time_format:
         None for dates as `parse_span` reads them, ISO's among them; ``"epoch"`` or ``"epoch-ms"`` for seconds or
         milliseconds since 1970; otherwise a `datetime.strptime` format, which also says how exactly times are known:
-        ``"%d.%m.%Y"`` to the day, ``"%m/%Y"`` to the month.
+        ``"%d.%m.%Y"`` to the day, ``"%m/%Y"`` to the month. What is not written like that is read as with None: in one
+        table, columns may be written in different ways.
 
     Examples
     --------
@@ -81,10 +83,9 @@ class TimeParser:
         Years before the common era that have a time of day count as XSD's, as in results of SPARQL queries.
         """
         first, last = self._spans(texts)
-        if self.time_format is None:
-            for codes in (first,) if last is first else (first, last):
-                early = np.flatnonzero((codes < encode_date(1)) & (codes > WRONG))
-                codes[early[texts.gather(early).str.contains(_DAY_WITH_TIME).to_numpy()]] -= encode_date(1)
+        for codes in (first,) if last is first else (first, last):
+            early = np.flatnonzero((codes < encode_date(1)) & (codes > WRONG))
+            codes[early[texts.gather(early).str.contains(_DAY_WITH_TIME).to_numpy()]] -= encode_date(1)
         return first, last
 
     def _spans(self, texts: pl.Series) -> tuple[Codes, Codes]:
@@ -128,9 +129,15 @@ class TimeParser:
             try:
                 span = self._read(text)
             except ValueError:
-                span = WRONG, WRONG
+                span = self._ordinary(text)
             self._known[text] = span
         return span
+
+    def _ordinary(self, text: str) -> Span:
+        try:
+            return (WRONG, WRONG) if self.time_format is None else parse_span(text)
+        except ValueError:
+            return WRONG, WRONG
 
 
 def format_hint(formats: Sequence[str]) -> str:

@@ -166,7 +166,7 @@ def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> GraphP
     if is_openea(path):
         return GraphPair((read_openea(path, "1", options[0]), read_openea(path, "2", options[1])))
     _check_layout(path)
-    folder = read_folder(path, options[0].on_error).sorted_by_name()
+    folder = read_folder(path, options[0].on_error, options[0].time_format).sorted_by_name()
     first, second = (
         Reading(graph, literals_of(graph, (), each), Rejections(each.on_error), ())
         for graph, each in zip((folder.source, folder.target), options, strict=True)
