@@ -46,10 +46,11 @@ def test_typed_dates_are_dates_of_their_entity(tmp_path: Path) -> None:
         ("Ada", "born", "1815-12-10", "1815-12-10"),
         ("Ada", "died", "1852-11-27", "1852-11-27"),
         ("Ada", "wed", "1835-07", "1835-07"),
+        ("Charles", "born", "1791-12-26", "1791-12-26"),
     ]
 
 
-def test_plain_texts_are_dates_where_all_of_a_predicate_are(tmp_path: Path) -> None:
+def test_plain_texts_are_dates_where_four_in_five_of_a_predicate_are(tmp_path: Path) -> None:
     turtle = (
         ':Ada :born "1815-12-10" ; :code "1815-12-10" . :Bo :born "1815-12" ; :code "x" ; schema:name "2001-01-01" .'
     )
@@ -57,6 +58,27 @@ def test_plain_texts_are_dates_where_all_of_a_predicate_are(tmp_path: Path) -> N
         ("Ada", "born", "1815-12-10", "1815-12-10"),
         ("Bo", "born", "1815-12", "1815-12"),
     ]
+
+
+def test_plain_dates_beside_years_typed_dates_and_texts(tmp_path: Path) -> None:
+    days = "".join(f':p{day} :born "1815-12-{day:02d}" . ' for day in range(1, 8))
+    reading = reading_of(tmp_path, days + ':Ada :born "1816" . :Bo :born "in spring" . :Cy :born "unknown" .')
+    assert len(dates_of(reading.graph)) == 8
+    assert ("Ada", "born", "1816", "1816") in dates_of(reading.graph)
+    assert "1 of 9 dates cannot be read and is unknown" in reading.notes[0]
+    typed = ':Ada :born "1816"^^xsd:gYear ; :met :Bo ; :no "1816" . :Bo :born "1817-01-02" ; :no 7 . :Cy :born "1818" .'
+    assert [date[:3] for date in dates_of(reading_of(tmp_path, typed).graph)] == [
+        ("Ada", "born", "1816"), ("Bo", "born", "1817-01-02"), ("Cy", "born", "1818")
+    ]  # fmt: skip
+
+
+def test_names_by_the_usual_predicates(tmp_path: Path) -> None:
+    turtle = """@prefix vcard: <http://www.w3.org/2006/vcard/ns#> . @prefix dc: <http://purl.org/dc/elements/1.1/> .
+        :a foaf:name "A" . :b vcard:fn "B" . :c dcterms:title "C" . :d dc:title "D" ; skos:altLabel "E" .
+        :a :met :b , :c , :d ."""
+    literals = reading_of(tmp_path, turtle, names="auto").literals
+    assert literals is not None
+    assert [literals.labels.get(row) for row in range(4)] == ["A", "B", "C", "D"]
 
 
 def test_a_date_that_is_none_costs_itself(tmp_path: Path) -> None:

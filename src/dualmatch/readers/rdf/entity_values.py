@@ -9,17 +9,22 @@ from typing import Final
 import polars as pl
 
 from dualmatch.graph.literals import ALIAS, LABEL
-from dualmatch.graph.times import UNKNOWN
+from dualmatch.graph.times import UNKNOWN, UNKNOWN_WORDS
 from dualmatch.readers.facts import LITERAL
 from dualmatch.readers.rdf.triple_lines import RDF
 from dualmatch.readers.time_column import WRONG, TimeParser
+from dualmatch.readers.unread_dates import FEWEST
 
 _SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
 _SCHEMA: Final = ("http://schema.org/", "https://schema.org/")
+_PURL: Final = ("http://purl.org/dc/terms/", "http://purl.org/dc/elements/1.1/")
 NAMES: Final = {
     "http://www.w3.org/2000/01/rdf-schema#label": LABEL,
     f"{_SKOS}prefLabel": LABEL,
     f"{_SKOS}altLabel": ALIAS,
+    "http://xmlns.com/foaf/0.1/name": LABEL,
+    "http://www.w3.org/2006/vcard/ns#fn": LABEL,
+    **{f"{space}title": LABEL for space in _PURL},
     **{f"{schema}{name}": kind for schema in _SCHEMA for name, kind in (("name", LABEL), ("alternateName", ALIAS))},
 }
 """Predicates of names, and the attribute each becomes."""
@@ -31,7 +36,7 @@ _DATE_TYPES: Final = [
     *(space + name for space in _SCHEMA for name in ("Date", "DateTime")),
 ]
 _ISO_DAY: Final = r"^-?[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-3][0-9](?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?)?$"
-_PURL: Final = ("http://purl.org/dc/terms/", "http://purl.org/dc/elements/1.1/")
+_YEAR: Final = r"^-?[0-9]{4}$"
 _PAV: Final = "http://purl.org/pav/"
 # Dates of what was written about a thing, whatever the thing is.
 _OF_RECORDS: Final = [
@@ -86,7 +91,7 @@ class EntityValues:
 
 def entity_values(plain: pl.DataFrame, literals: pl.DataFrame, parser: TimeParser) -> EntityValues:
     """Sort the `literals` of a file's entities; `plain` is all that the file says."""
-    is_date = pl.col("tag").is_in(_DATE_TYPES) | pl.col("p").is_in(_date_predicates(literals))
+    is_date = _is_typed_date() | (_is_plain() & pl.col("p").is_in(_date_predicates(literals)))
     is_record = pl.col("p").is_in(_OF_RECORDS) | (pl.col("p").is_in(_MAY_BE_OF_RECORDS) & pl.col("is_record"))
     sorted_ = literals.join(_records(plain), on="s", how="left", maintain_order="left")
     sorted_ = sorted_.with_columns(is_date=is_date.fill_null(False), is_record=is_record.fill_null(False))
@@ -111,11 +116,26 @@ def named(literals: pl.DataFrame, entity: pl.Expr, predicate: pl.Expr) -> pl.Dat
     return literals.select(entity.alias("entity"), attribute.alias("attribute"), value="o", language=language)
 
 
+def _is_typed_date() -> pl.Expr:
+    return pl.col("tag").is_in(_DATE_TYPES).fill_null(False)
+
+
+def _is_plain() -> pl.Expr:
+    return pl.col("tag").is_null() | (pl.col("tag") == f"{_XSD}string")
+
+
 def _date_predicates(literals: pl.DataFrame) -> list[str]:
-    """Predicates whose values are all plain texts that are days or months: JSON-LD seldom gives a type."""
-    is_day = pl.col("o").str.contains(_ISO_DAY) & (pl.col("tag").is_null() | (pl.col("tag") == f"{_XSD}string"))
-    by_predicate = literals.filter(~pl.col("p").is_in([*NAMES])).group_by("p").agg(is_day.all().alias("all"))
-    return by_predicate.filter("all")["p"].to_list()
+    """Predicates whose plain texts are dates: JSON-LD seldom gives a type.
+
+    Four in five are days, months or years. Years alone may be any number: half are more exact, or others have a type.
+    """
+    texts = literals.filter(~pl.col("p").is_in([*NAMES]))
+    known = texts.filter(_is_plain() & ~pl.col("o").str.to_lowercase().is_in([*UNKNOWN_WORDS]))
+    is_day = pl.col("o").str.contains(_ISO_DAY)
+    by_predicate = known.group_by("p").agg(days=is_day.mean(), dates=(is_day | pl.col("o").str.contains(_YEAR)).mean())
+    typed = texts.filter(_is_typed_date())["p"].unique()
+    are_dates = (pl.col("dates") >= 1 - 1 / FEWEST) & ((pl.col("days") >= 1 / 2) | pl.col("p").is_in(typed.implode()))
+    return by_predicate.filter(are_dates)["p"].to_list()
 
 
 def _records(plain: pl.DataFrame) -> pl.DataFrame:
