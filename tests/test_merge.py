@@ -43,9 +43,7 @@ def test_one_set_of_ids_and_who_said_what(caplog: pytest.LogCaptureFixture) -> N
         ("Q9", "Q9", None),
         ("target:Q9", None, "Q9"),
     ]
-    assert caplog.messages == [
-        "1 names of the target are taken by entities they are not linked to; ids are target:NAME"
-    ]
+    assert caplog.messages == ["1 name of the target is taken on the other side, without a link; ids are target:NAME"]
 
 
 def test_the_targets_names_can_be_kept() -> None:
@@ -82,8 +80,8 @@ def test_sources_that_share_a_target_become_one_entity() -> None:
 @pytest.mark.parametrize(
     ("links", "words"),
     [
-        ([("Eve", "Q7")], "links: 1 source names are not in left, 'Eve' among them"),
-        ([("Ada", "Q8")], "links: 1 target names are not in right, 'Q8' among them"),
+        ([("Eve", "Q7")], "links: 1 source name is not in left: 'Eve'$"),
+        ([("Ada", "Q8"), ("London", "Q5")], "links: 2 target names are not in right: 'Q8' among them$"),
         ([("Ada", "Q7"), ("Ada", "Q46")], "links: source 'Ada' has 2 links; keep one, only targets may be shared"),
     ],
 )
@@ -100,7 +98,7 @@ def test_the_command_writes_what_can_be_read_again(tmp_path: Path, capsys: pytes
     call = ["merge", str(a), str(b), "--links", str(links), "-o", str(out), "--min-confidence", "0.5"]
     main([*call, "--entities", str(tmp_path / "ids.csv")])
     assert capsys.readouterr().out == (
-        f"2 facts about 3 entities written to {out}\n1 entities and 0 facts come from both sides\n"
+        f"2 facts about 3 entities written to {out}\n1 entity and 0 facts come from both sides\n"
     )
     assert facts_of(read_graph(out)) == [
         ("Ada", "P2", "Q46", "1833", "1833"),
@@ -127,7 +125,7 @@ def test_the_command_counts_sources_that_share_a_target_once(
     links.write_text("source\ttarget\tconfidence\nAda\tQ7\t0.9\nAda L.\tQ7\t0.9\nCharles\tQ46\t0.9\n")
     main(["merge", str(a), str(b), "--links", str(links), "-o", str(out)])
     assert capsys.readouterr().out == (
-        f"1 facts about 2 entities written to {out}\n2 entities and 1 facts come from both sides\n"
+        f"1 fact about 2 entities written to {out}\n2 entities and 1 fact come from both sides\n"
     )
 
 

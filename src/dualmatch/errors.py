@@ -59,9 +59,17 @@ def input_error(problems: Sequence[Problem], total: int | None = None) -> InputE
     total = len(problems) if total is None else total
     lines = [str(problem) for problem in problems[:SHOWN_PROBLEMS]]
     if total > len(lines):
-        more = total - len(lines)
-        lines.append(f"… and {more:,} more problem{'s' * (more != 1)} of this kind")
+        lines.append(f"… and {counted(total - len(lines), 'more problem')} of this kind")
     return InputError("\n".join(lines))
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number of things in words; `many` adds an s where it is not given.
+
+    >>> counted(1, "new fact"), counted(1200, "new fact"), counted(0, "entity", "entities")
+    ('1 new fact', '1,200 new facts', '0 entities')
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def on_one_screen(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 
 import polars as pl
 
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, counted
 from dualmatch.graph.fact_table import fact_table
 from dualmatch.graph.frames import ArrowFrame, frame_of, is_frame, pairs_of
 from dualmatch.graph.model import TemporalGraph
@@ -111,9 +111,8 @@ def _ids_of(graph: TemporalGraph, partner: Mapping[str, str], taken: set[str], s
     ids = {name: partner.get(name, f"{side}:{name}" if name in taken else name) for name in graph.entities}
     renamed = sum(name not in partner and name in taken for name in graph.entities)
     if renamed:
-        logger.warning(
-            "%d names of the %s are taken by entities they are not linked to; ids are %s:NAME", renamed, side, side
-        )
+        names = counted(renamed, f"name of the {side} is", f"names of the {side} are")
+        logger.warning("%s taken on the other side, without a link; ids are %s:NAME", names, side)
     return ids
 
 
@@ -178,7 +177,10 @@ def _check(source: TemporalGraph, target: TemporalGraph, links: Sequence[tuple[s
         names = [link[place] for link in links]
         unknown = [name for name in names if name not in graph.entity_rows]
         if unknown:
-            raise InputError(f"links: {len(unknown):,} {side} names are not in {graph.name}, {unknown[0]!r} among them")
+            missing = counted(len(unknown), f"{side} name is", f"{side} names are")
+            raise InputError(
+                f"links: {missing} not in {graph.name}: {unknown[0]!r}{' among them' * (len(unknown) > 1)}"
+            )
     name, times = max(Counter(name for name, _ in links).items(), key=itemgetter(1), default=("", 0))
     if times > 1:
         raise InputError(f"links: source {name!r} has {times} links; keep one, only targets may be shared")

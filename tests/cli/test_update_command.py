@@ -298,3 +298,15 @@ def test_a_run_does_not_replace_the_graphs_it_reads(
     shutil.copytree(place / "old.run", run)
     said = refused(["align", str(run), "--run", str(run), "--force"], capsys, tmp_path)
     assert "give --run another folder" in said
+
+
+def test_one_new_fact_is_counted_in_the_singular(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.tsv").write_text("head\trelation\ttail\ttime\nnobody\tmet\tnobody\t2001-01-01\n")
+    main(
+        ["update", str(place / "old.run"), "--source-facts", str(tmp_path / "one.tsv"), "--run", str(tmp_path / "new")]
+    )
+    said = capsys.readouterr().out
+    assert "source: 1 new fact (0 more were known or repeated), 1 new entity\n" in said
+    assert "target: 0 new facts (0 more were known or repeated), 0 new entities\n" in said

@@ -134,7 +134,7 @@ GRAPH = TemporalGraph.from_facts([("a", "r", "b", "2000"), ("b", "r", "c", "2001
         (TemporalGraph.from_facts([("a", "r", "b", "1850")], name="old"), None, "no time in common"),
         (GRAPH, [("a", "a"), ("a", "b")], "'a' stands in 2 pairs"),
         (GRAPH, [("a", "a"), ("b", "a")], "target entity 'a' stands in 2 pairs"),
-        (GRAPH, [("x", "a")], "1 source entities are not in left, 'x' among them"),
+        (GRAPH, [("x", "a")], "1 source entity is not in left: 'x'; fix"),
         (GRAPH, np.array([[0, 7]]), "target row lies outside"),
     ],
 )

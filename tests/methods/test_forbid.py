@@ -94,7 +94,7 @@ def test_lowering_is_what_a_dense_twin_does(data: st.DataObject) -> None:
 def test_what_contradicts_itself_is_told() -> None:
     names = PAIR.source.entities[0], PAIR.target.entities[0]
     for forbid in ([names], [(names[0], None)], np.array([[0, 0]]), np.array([[0, -1]])):
-        with pytest.raises(InputError, match="1 seeds are forbidden"):
+        with pytest.raises(InputError, match="1 seed is forbidden"):
             align(PAIR.source, PAIR.target, [names], forbid=forbid)
     for forbid, words in (
         ([("nobody", names[1])], "source entity 'nobody' is not in"),
@@ -162,6 +162,6 @@ def test_what_cannot_be_forbidden_is_told(
         (["--seeds", tmp_path / "strangers.db"], "'Zeno' is not an entity of"),
         (["--forbid", tmp_path / "strangers.db"], "'Q0' is not an entity of"),
         (["--forbid", tmp_path / "other.db"], "other.db: cannot be used as a file of decisions"),
-        (["--seeds", folder / "sup_pairs", "--forbid", folder / "sup_pairs"], "1 seeds are forbidden, 'Ada' with 'Q7'"),
+        (["--seeds", folder / "sup_pairs", "--forbid", folder / "sup_pairs"], "1 seed is forbidden: 'Ada' with 'Q7'"),
     ):
         assert words in refused([*call, *map(str, arguments)], capsys, tmp_path)

@@ -26,7 +26,7 @@ def test_no_pairs(pairs: object) -> None:
         (np.array([[2**32, 0]]), "source row lies outside 0…2"),
         ([("a", "b"), ("a", "c")], "source entity 'a' stands in 2 pairs"),
         ([("a", "b"), ("c",)], "not all pairs have two parts; give a source and a target for each"),
-        ([("a", "x")], "1 target entities are not in left, 'x' among them; fix the names"),
+        ([("a", "x")], "1 target entity is not in left: 'x'; fix the names"),
     ],
 )
 def test_what_is_no_set_of_pairs_is_refused(pairs: object, words: str) -> None:

@@ -17,6 +17,7 @@ from dualmatch.cli.shared_options import (
     path_option,
     talk_options,
 )
+from dualmatch.errors import counted
 from dualmatch.files.atomic import STANDARD_OUTPUT, check_outputs
 from dualmatch.files.compressed import check_there
 
@@ -119,5 +120,8 @@ def merge_command(
     }
     json_output.write(report)
     if not quiet and not json_output.to_stdout and output != STANDARD_OUTPUT:
-        console.say(f"{merged.facts.height:,} facts about {entities_in_all:,} entities written to {output}")
-        console.say(f"{shared_entities:,} entities and {shared:,} facts come from both sides")
+        facts, entities_said = counted(merged.facts.height, "fact"), counted(entities_in_all, "entity", "entities")
+        console.say(f"{facts} about {entities_said} written to {output}")
+        console.say(
+            f"{counted(shared_entities, 'entity', 'entities')} and {counted(shared, 'fact')} come from both sides"
+        )

@@ -13,7 +13,7 @@ from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options
 from dualmatch.cli.reader_options import Asked, reading_options
 from dualmatch.cli.shared_options import PATH, called_with, force_option, json_option, talk_options
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def update_command(
 def _print_summary(summary: dict[str, Any], outputs: Outputs) -> None:
     for side, new in zip(("source", "target"), summary["new_facts"], strict=True):
         console.say(
-            f"{side}: {new['facts']:,} new facts ({new['known']:,} more were known or repeated), "
-            f"{new['entities']:,} new entities"
+            f"{side}: {counted(new['facts'], 'new fact')} ({counted(new['known'], 'more was', 'more were')} known or "
+            f"repeated), {counted(new['entities'], 'new entity', 'new entities')}"
         )
     listed = ", ".join(f"{summary['changes'].get(kind, 0):,} {kind}" for kind in ("new", "lost", "other partner"))
-    console.say(f"{summary['links']:,} links written to {outputs.links}: {listed} (see {outputs.changes})")
+    console.say(f"{counted(summary['links'], 'link')} written to {outputs.links}: {listed} (see {outputs.changes})")

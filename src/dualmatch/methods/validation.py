@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dualmatch.config import EXPLAINED, TRAINED, Config, Method
 from dualmatch.decode.forbidden import Forbidden
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, counted
 from dualmatch.graph.arrays import NO_PARTNER, Ints, Pairs
 from dualmatch.graph.frames import ArrowFrame, is_frame, pairs_of
 from dualmatch.graph.literals import LiteralPair, Literals
@@ -93,9 +93,10 @@ def _rows_of_names(names: NDArray[Any], source: TemporalGraph, target: TemporalG
         rows = graph.rows_of(given.tolist())
         if (rows < 0).any():
             first = str(given[rows < 0][0])
+            number = int((rows < 0).sum())
             raise InputError(
-                f"{what}: {(rows < 0).sum()} {side} entities are not in {graph.name}, {first!r} among them; "
-                "fix the names or leave their pairs out"
+                f"{what}: {counted(number, f'{side} entity is', f'{side} entities are')} not in {graph.name}: "
+                f"{first!r}{' among them' * (number > 1)}; fix the names or leave their pairs out"
             )
         columns.append(rows)
     return np.stack(columns, axis=1)
@@ -119,8 +120,8 @@ def check_forbidden(
     if len(both):
         s, t = seeds[both[0]].tolist()
         raise InputError(
-            f"{len(both)} seeds are forbidden, {source.entities[s]!r} with {target.entities[t]!r} among them; "
-            "take them out of the seeds or of what is forbidden"
+            f"{counted(len(both), 'seed is', 'seeds are')} forbidden: {source.entities[s]!r} with "
+            f"{target.entities[t]!r}{' among them' * (len(both) > 1)}; take such pairs out of one of the two"
         )
     return rows
 
