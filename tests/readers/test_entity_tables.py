@@ -142,7 +142,16 @@ def test_rows_of_one_id_are_one_entity() -> None:
 @pytest.mark.parametrize(
     ("name", "values", "kind"),
     [
-        ("x", "1815 1791 1792", "date"),
+        ("x", "1815 1791 1792", "text"),
+        ("population", "1000 1020 1040", "text"),
+        ("founded", "1000 1020 1040", "date"),
+        ("birthyear", "1815.0 1791.0 1792.0", "date"),
+        ("P569", "1815 1791 1792", "date"),
+        ("issn", "0028-0836 0092-8674 1515-1600", "text"),
+        ("share", "45% 50% 45%", "tail"),
+        ("died", "1900 n/a living 1901", "date"),
+        ("birthPlace", "Rome Rome 1900", "tail"),
+        ("x", "1815-01-02 unknown 1815", "date"),
         ("x", "18150203 17910304", "date"),
         ("x", "1830s 183X 1831", "date"),
         ("x", "12 180 7", "text"),
@@ -150,7 +159,7 @@ def test_rows_of_one_id_are_one_entity() -> None:
         ("x", "1.5 2.5 1.5", "text"),
         ("year", "12 180 7", "date"),
         ("dateOfBirth", "unknown unknown 1815 unknown", "date"),
-        ("x", "unknown unknown 1815 unknown", "tail"),
+        ("x", "unknown unknown 1815 unknown", "text"),
         ("birth_place", "Rome Rome Bonn", "tail"),
         ("x", "red red blue green", "tail"),
         ("x", "red blue green", "text"),
@@ -171,6 +180,48 @@ def test_dates_in_another_form_are_refused_with_the_format() -> None:
     assert said.startswith("a.csv:2: '13/02/1815' is no date")
     assert said.endswith("2 of 2 dates in 'born' cannot be read; add --time-format %d/%m/%Y")
     assert len(reading("id,born,x\na,13/02/1815,u\nb,14/02/1815,u\n", time_format="%d/%m/%Y").graph.dates) == 2
+
+
+def test_a_column_called_after_a_date_is_refused_rather_than_taken_for_neighbours() -> None:
+    rows = "".join(f"p{row},{'before ' * (row % 2)}18{row:02d},{'Hull' if row % 3 else 'York'}\n" for row in range(20))
+    said = refusal(f"id,born,place\n{rows}")
+    assert said.startswith("a.csv:3: 'before 1801' is no date")
+    assert said.endswith(
+        "10 of 20 dates in 'born' cannot be read; fix them, or say how they are written with --time-format; if it "
+        "holds no dates: --columns text=born"
+    )
+    assert facts(reading(f"id,born,place\n{rows}", "text=born"))
+    assert "3 of 3 dates in 'died' cannot be read" in refusal("id,died\na,1850-02-30\nb,1850-02-30\nc,1850-02-30\n")
+
+
+def test_one_columns_format_leaves_the_other_dates() -> None:
+    found = reading("id,born,died\na,31.12.1799,1899-12-31\nb,01.01.1801,1900\n", time_format="%d.%m.%Y")
+    assert dates(found) == {
+        ("a", "born", "1799-12-31"),
+        ("a", "died", "1899-12-31"),
+        ("b", "born", "1801-01-01"),
+        ("b", "died", "1900"),
+    }
+
+
+def test_numbers_that_may_be_years_are_mentioned() -> None:
+    text = "id,born,height\na,1815,1620\nb,1791,1800\n"
+    assert "; text, not compared: 'height'; 'height' may be years: if so, say date=height (" in reading(text).notes[1]
+    assert "may be years" not in reading(text, "text=height").notes[1]
+    assert dates(reading(text, "date=height")) >= {("a", "height", "1620")}
+
+
+def test_numbers_of_other_rows_are_neighbours() -> None:
+    found = reading("id,name,born,father_id,spouse,children\n1,Ann,1830,3,,2\n2,Bob,1831,3,3,1\n3,Cy,1802,,2,2\n")
+    fathers = {("1", "father_id", "3"), ("2", "father_id", "3")}
+    assert facts(found) == fathers | {("2", "spouse", "3"), ("3", "spouse", "2")}
+    assert "text, not compared: 'children'" in found.notes[1]
+
+
+def test_words_for_nothing_are_no_neighbours() -> None:
+    found = reading("id,place,party\na,Unknown,n/a\nb,unknown,-\nc,York,Whig\nd,York,?\ne,Hull,Whig\n")
+    assert {tail for _, _, tail in facts(found)} == {"York", "Hull", "Whig"}
+    assert "; 5 of their cells name no neighbour ('unknown', '?' and the like) (" in found.notes[1]
 
 
 def test_a_table_that_arrives_later_is_read_as_the_first_was() -> None:

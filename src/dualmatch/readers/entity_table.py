@@ -17,14 +17,19 @@ from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import LABEL
 from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.readers.columns import TableShape
-from dualmatch.readers.facts import Collector, Rows, is_filled
+from dualmatch.readers.facts import Collector, Mask, Rows, is_filled
 from dualmatch.readers.time_column import WRONG, TimeParser
 from dualmatch.readers.unread_dates import FEWEST
-from dualmatch.readers.usual_names import listed, names_a_date
+from dualmatch.readers.usual_names import listed, names_a_date, names_an_entity
 
 _NUMBER: Final = r"^[+-]?[0-9]+([.,][0-9]+)?$"
+_YEAR: Final = r"^(1[0-9]|20)[0-9]{2}(\.0)?$"
+_BARE: Final = r"^[+-]?[0-9]{1,7}([.,][0-9]+)?$"
+"""Numbers that may be years, or anything else: dates only if the column's name says so."""
 _PLAUSIBLE: Final = encode_date(1000), encode_date(2101)
-"""Bare numbers are taken for years or days in this span, unless the column's name says more."""
+"""Numbers of eight digits are taken for days in this span, unless the column's name says more."""
+_PLACEHOLDERS: Final = ("unknown", "n/a", "na", "nan", "null", "none", "?", "-", "--", "\u2013", "\u2014")
+"""What cells say that name no neighbour, in upper or lower case."""
 _SAMPLE: Final = 10_000
 """Whether values are dates is seen from so many."""
 _FEW: Final = 20
@@ -46,6 +51,8 @@ def collect_entity_table(collector: Collector) -> None:
         name = shape.relations[column]
         known = asked or collector.known_kinds.get(name)
         kinds[column] = known or _kind_of(rows.table[column], name, ids, collector.times)
+        if kinds[column] == "date" and not known:
+            collector.unread_dates.guessed.add(name)
     collector.note(_note(rows, shape, kinds))
     collector.add_entities(ids)
     if LABEL in rows.table.columns:
@@ -56,6 +63,8 @@ def collect_entity_table(collector: Collector) -> None:
 
 def _add_column(rows: Rows, column: str, kind: str, name: str, ids: pl.Series, collector: Collector) -> None:
     filled = is_filled(rows.table[column])
+    if kind == "tail":
+        filled &= ~_are_placeholders(rows.table[column])
     head, relation = pl.col("head"), pl.lit(name).alias("relation")
     if kind == "date":
         collector.add_dates(rows.part(filled, head, relation, pl.col(column).alias("time"), date_column=name))
@@ -69,25 +78,38 @@ def _add_column(rows: Rows, column: str, kind: str, name: str, ids: pl.Series, c
 
 
 def _kind_of(column: pl.Series, name: str, ids: pl.Series, times: TimeParser) -> str:
-    """``"date"``, ``"tail"`` or ``"text"``, by what most of the values are."""
-    values = column.filter(is_filled(column))
+    """``"date"``, ``"tail"`` or ``"text"``, by what most of the values are, and by what the column is called."""
+    values = column.filter(is_filled(column) & ~_are_placeholders(column))
     if values.is_empty():
         return "text"
     every = -(-len(values) // _SAMPLE)
     codes = times.codes(values.gather_every(every))
     wrong = codes == WRONG
     known = (codes != UNKNOWN) & ~wrong
-    are_numbers = float(values.str.contains(_NUMBER).mean() or 0) > 0.5  # type: ignore[arg-type]
-    if known.any() and wrong.sum() * FEWEST <= wrong.sum() + known.sum():
-        plausible = (codes >= _PLAUSIBLE[0]) & (codes < _PLAUSIBLE[1])
-        if names_a_date(name) or (2 * (plausible if are_numbers else known).sum() > len(codes)):
+    plausible = (codes >= _PLAUSIBLE[0]) & (codes < _PLAUSIBLE[1])
+    few_wrong = wrong.sum() * FEWEST <= wrong.sum() + known.sum()
+    are_numbers = _are_mostly(values, _NUMBER)
+    if names_a_date(name):
+        # Many that cannot be read are refused later, with a format that reads them where there is one.
+        unread = values.gather_every(every).filter(wrong)
+        if (known if few_wrong else plausible).any() or _are_mostly(unread, "[0-9]{4}"):
             return "date"
-    if names_a_date(name) and times.formats_of(values.gather_every(every).filter(wrong).head(_FEW).to_list()):
-        return "date"  # in a form that will be refused, with the format that reads it
-    if are_numbers:
-        return "text"
-    repeat = 2 * int(values.is_duplicated().sum()) >= len(values)
-    return "tail" if repeat or 2 * int(values.is_in(ids.implode()).sum()) >= len(values) else "text"
+        if times.formats_of(unread.head(_FEW).to_list()):
+            return "date"
+    elif few_wrong and not _are_mostly(values, _BARE) and 2 * (plausible if are_numbers else known).sum() > len(codes):
+        return "date"
+    # Among ids that are numbers, counts and ages are found, too: there the column's name has to say what it holds.
+    if 2 * int(values.is_in(ids.implode()).sum()) >= len(values) and (not are_numbers or names_an_entity(name)):
+        return "tail"
+    return "tail" if not are_numbers and 2 * int(values.is_duplicated().sum()) >= len(values) else "text"
+
+
+def _are_mostly(values: pl.Series, pattern: str) -> bool:
+    return 2 * int(values.str.contains(pattern).sum()) > len(values)
+
+
+def _are_placeholders(column: pl.Series) -> Mask:
+    return column.str.strip_chars().str.to_lowercase().is_in(_PLACEHOLDERS).fill_null(False).to_numpy()
 
 
 def _note(rows: Rows, shape: TableShape, kinds: dict[str, str]) -> str:
@@ -97,6 +119,13 @@ def _note(rows: Rows, shape: TableShape, kinds: dict[str, str]) -> str:
         for kind, meaning in words.items()
         if kind in kinds.values()
     ]
+    tails = [column for column, kind in kinds.items() if kind == "tail"]
+    if empty := sum(int(_are_placeholders(rows.table[column]).sum()) for column in tails):
+        parts.append(f"{empty:,} of their cells name{'s' * (empty == 1)} no neighbour ('unknown', '?' and the like)")
+    numbers = [column for column, kind in kinds.items() if kind == "text" and (shape.kinds or {})[column] is None]
+    years = [shape.relations[column] for column in numbers if _are_mostly(rows.table[column].drop_nulls(), _YEAR)]
+    if years:
+        parts.append(f"{listed(years)} may be years: if so, say date={years[0][:40]}")
     repeated = rows.table.height - rows.table["head"].n_unique()
     again = f"; {repeated:,} rows repeat an id and add to the same entity" if repeated else ""
     option = "to change that: --columns id=NAME,label=NAME,date=NAME,tail=NAME (neighbours),text=NAME"

@@ -43,6 +43,8 @@ class UnreadDates:
     def __init__(self, times: TimeParser) -> None:
         self._times = times
         self._tallies: dict[str, _Tally] = {}
+        self.guessed: set[str] = set()
+        """Columns of which only their name or their values say that they hold dates."""
 
     @property
     def total(self) -> int:
@@ -89,6 +91,8 @@ class UnreadDates:
             return [*lines, f"{count} intervals end before they begin; is begin the end, and end the begin?"]
         formats = self._times.formats_of(tally.texts)
         hint = format_hint(formats) if formats else "fix them, or say how they are written with --time-format"
+        if name in self.guessed and not formats:
+            hint += f"; if it holds no dates: --columns text={name[:40]}"
         return [*lines, f"{count} dates in {name!r} cannot be read; {hint}"]
 
 

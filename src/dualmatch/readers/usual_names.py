@@ -24,9 +24,22 @@ _USUAL: Final = {
 _NAMES: Final = ("head", "relation", "tail")
 _TIMES: Final = ("begin", "end", "time")
 _DATE_WORDS: Final = re.compile(
-    "born|birth|dob|died|death|dod|date|day|year|time|begin|began|start|started|since|from|end|ended|until|to|founded|"
+    "born|birth|dob|died|death|dod|date|day|time|begin|began|start|started|since|from|end|ended|until|to|founded|"
     "foundation|inception|established|formed|created|opened|closed|dissolved|abolished|built|published|released|married|"
-    "elected|appointed|first|last"
+    "elected|appointed|first|last|(birth|death|start|begin|end|founding|opening|closing|release|publication)(date|year|day)|"
+    "years?|dates|yob|yod|baptised|baptized|buried|launched|completed|incorporated|joined|retired|floruit|reign|decade|"
+    "century|signed|discovered|introduced|issued|registered|destroyed|demolished|disbanded|updated|modified|birthdays?"
+)
+_DATE_PROPERTIES: Final = re.compile("p(569|570|571|575|576|577|580|582|585|606|619|729|730|1191|1619)")
+"""Wikidata's."""
+_NO_DATE_WORDS: Final = re.compile(
+    "places?|city|town|country|region|location|coordinates|names?|labels?|ids?|by|cause|manner|reason|zone|order|author|"
+    "language|note|notes"
+)
+"""What a birth, a death or a foundation has besides its date."""
+_ENTITY_WORDS: Final = re.compile(
+    "ids?|ref|key|father|mother|parent|spouse|wife|husband|partner|child|son|daughter|sibling|brother|sister|successor|"
+    "predecessor|follows|precedes|replaces|replaced|boss|manager|supervisor|advisor|teacher|student|owner|leader|capital"
 )
 _ROW_NUMBERS: Final = re.compile("(no|nr|number|row|rownumber|index|unnamed0)?")
 _NO_TAILS: Final = re.compile("source|url|link|website|image|photo|email|note|notes|.*label")
@@ -134,8 +147,22 @@ def names_a_date(name: str) -> bool:
     >>> [names_a_date(name) for name in ("birth_date", "dateOfDeath", "FOUNDED", "place")]
     [True, True, True, False]
     """
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
-    return any(_DATE_WORDS.fullmatch(word.lower()) for word in words)
+    words = _words(name)
+    is_date = any(map(_DATE_WORDS.fullmatch, words)) or bool(_DATE_PROPERTIES.fullmatch(name.lower()))
+    return is_date and not any(map(_NO_DATE_WORDS.fullmatch, words))
+
+
+def names_an_entity(name: str) -> bool:
+    """Whether a column's name says that its numbers are ids of other rows.
+
+    >>> [names_an_entity(name) for name in ("father_id", "spouse", "children")]
+    [True, True, False]
+    """
+    return any(map(_ENTITY_WORDS.fullmatch, _words(name)))
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
 
 
 def example_columns(names: Sequence[str]) -> str:
