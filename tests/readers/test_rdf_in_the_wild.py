@@ -72,6 +72,35 @@ def test_plain_dates_beside_years_typed_dates_and_texts(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "a.ttl",
+            r""":a rdfs:label "文"@zh-classical , "x \"@FOO-barbarbarbar\" y"@en , 'say "@zh-Classical'@en .
+            :a :met :b .""",
+        ),
+        (
+            "a.nt",
+            '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "文"@zh-classical .\n'
+            r'<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "x \"@FOO-barbarbarbar\" y"@en .' + "\n"
+            r'<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "say \"@zh-Classical"@en .' + "\n"
+            "<http://e/a> <http://e/met> <http://e/b> .\n",
+        ),
+        (
+            "a.jsonld",
+            '{"@context": {"@vocab": "http://schema.org/"}, "@id": "e:a", "met": {"@id": "e:b"}, "name": ['
+            r'{"@value": "文", "@language": "zh-classical"}, "x \"@FOO-barbarbarbar\" y", "say \"@zh-Classical"]}',
+        ),
+    ],
+)  # fmt: skip
+def test_long_language_tags_change_no_text(tmp_path: Path, name: str, content: str) -> None:
+    reading = reading_of(tmp_path, content, name, names="auto")
+    assert reading.literals is not None
+    assert reading.literals.value == ('say "@zh-Classical', 'x "@FOO-barbarbarbar" y', "文")
+    assert reading.notes[0].endswith("read all the same: zh-classical")
+
+
 def test_names_by_the_usual_predicates(tmp_path: Path) -> None:
     turtle = """@prefix vcard: <http://www.w3.org/2006/vcard/ns#> . @prefix dc: <http://purl.org/dc/elements/1.1/> .
         :a foaf:name "A" . :b vcard:fn "B" . :c dcterms:title "C" . :d dc:title "D" ; skos:altLabel "E" .

@@ -5,25 +5,32 @@ from __future__ import annotations
 import re
 from typing import BinaryIO, Final
 
+import polars as pl
+
 from dualmatch.files.compressed import as_file, blocks
 
-# After a quote in Turtle and its kin, in an attribute of XML.
+# After a quote in Turtle and its kin, in an attribute of XML, as a value in JSON-LD.
 _LONG: Final = re.compile(
-    rb"""(["']@|xml:lang\s*=\s*["'])([A-Za-z]{1,8}-(?:[A-Za-z0-9]+-)*[A-Za-z0-9]{9,}[A-Za-z0-9-]*)"""
+    rb"""(["']@|xml:lang\s*=\s*["']|"@language"\s*:\s*")"""
+    rb"""([A-Za-z]{1,8}-(?:[A-Za-z0-9]+-)*[A-Za-z0-9]{9,}[A-Za-z0-9-]*)"""
 )
-_SUBTAG: Final = re.compile(rb"([A-Za-z0-9]{8})[A-Za-z0-9]+")
 
 
 class LanguageTags:
-    """Shorten tags for a strict parser, and give them back.
+    """Put short tags in place of long ones for a strict parser, and give the long ones back.
+
+    What looks like a tag may stand in a text: the short ones occur nowhere else, so that texts get theirs back, too.
 
     >>> tags = LanguageTags()
-    >>> tags.shortened(b'"x"@zh-classical .'), tags.originals
-    (b'"x"@zh-classica .', {'@zh-classica': '@zh-classical'})
+    >>> tags.shortened(b'"x"@zh-classical .')
+    b'"x"@dm-x-lt000000 .'
+    >>> tags.restored(pl.DataFrame({"tag": ["@dm-x-lt000000"]}))["tag"].to_list(), tags.note
+    (['@zh-classical'], 'language tags longer than the standard allows were read all the same: zh-classical')
     """
 
     def __init__(self) -> None:
-        self.originals: dict[str, str] = {}
+        self._short: dict[str, str] = {}
+        self._used: set[str] = set()
 
     @staticmethod
     def are_why(error: SyntaxError) -> bool:
@@ -31,20 +38,30 @@ class LanguageTags:
         return "subtag may be eight" in str(error)
 
     def shortened(self, data: bytes) -> bytes:
-        """Cut every part of a tag to eight characters, wherever a tag can stand."""
+        """Shorten tags, wherever one can stand."""
         return _LONG.sub(self._shorten, data)
 
     def file_with_short(self, file: BinaryIO) -> BinaryIO:
         """Shorten a file as it is read."""
         return as_file(map(self.shortened, blocks(file, 1 << 20)))
 
+    def restored(self, table: pl.DataFrame) -> pl.DataFrame:
+        """A table of texts as the file has them; in a column ``tag``, languages are in lower case."""
+        if not self._short:
+            return table
+        if "tag" in table.columns:
+            tags = {f"@{short}": f"@{long.lower()}" for long, short in self._short.items()}
+            self._used |= {tags[tag] for tag in table["tag"].unique() if tag in tags}
+            table = table.with_columns(pl.col("tag").replace(tags))
+        short, long = [*self._short.values()], [*self._short]
+        return table.with_columns(pl.col(pl.String).str.replace_many(short, long))
+
     @property
     def note(self) -> str:
         """Which tags were too long, in words; empty where none was."""
-        tags = ", ".join(sorted({tag.removeprefix("@") for tag in self.originals.values()})[:5])
+        tags = ", ".join(tag.removeprefix("@") for tag in sorted(self._used)[:5])
         return tags and f"language tags longer than the standard allows were read all the same: {tags}"
 
     def _shorten(self, match: re.Match[bytes]) -> bytes:
-        short = _SUBTAG.sub(rb"\1", match[2])
-        self.originals[f"@{short.decode().lower()}"] = f"@{match[2].decode().lower()}"
-        return match[1] + short
+        short = self._short.setdefault(match[2].decode(), f"dm-x-lt{len(self._short):06x}")
+        return match[1] + short.encode()

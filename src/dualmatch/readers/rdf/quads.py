@@ -50,7 +50,7 @@ def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, 
         for quads, others in plain_lines(file, format in _HAS_GRAPHS):
             parts.append(quads)
             parser.take(parser.quads_of_lines(others))
-    elif path == STANDARD_INPUT:
+    elif path == STANDARD_INPUT or format == "jsonld":  # whose parser leaves out what has a long tag without a word
         parser.take(parser.quads_of_file(tags.file_with_short(file), are_short=True))
     else:
         try:
@@ -62,8 +62,7 @@ def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, 
     parser.report()
     parts.append(parser.quads())
     plain, reified = pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts])
-    if tags.originals:
-        plain = plain.with_columns(pl.col("tag").replace(tags.originals))
+    plain, reified = tags.restored(plain), tags.restored(reified)
     return Quads(_prefixed(plain, blank_prefix), _prefixed(reified, blank_prefix), tags.note)
 
 
