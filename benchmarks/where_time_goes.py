@@ -20,8 +20,8 @@ PARTS = {
     "finding which pairs support each other": ("support.py", "find_support"),
     "weighing support": ("propagation.py", "evidence"),
     "matching one to one": ("one_to_one.py", "match"),
-    "learning the model": ("rounds.py", "learnt"),
-    "the trial, its search and all included": ("trial.py", "run_trial"),
+    "learning the model": ("learning.py", "learnt"),
+    "the trial, its search and all included": ("confidence.py", "run_trial"),
 }
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     profile.disable()
     rows = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     cumulative = {(Path(file).name, name): row[3] for (file, _, name), row in rows.items()}
-    whole = cumulative["result.py", "align_by_evidence"]
+    whole = cumulative["__init__.py", "align_by_evidence"]
     print(f"{len(evidence.rounds)} rounds, {whole:.1f} s of the processor's time (all threads)")
     for words, function in PARTS.items():
         print(f"{cumulative.get(function, 0.0) / whole:5.0%}  {words}")
