@@ -22,6 +22,7 @@ from dualmatch import (
 )
 from dualmatch.explain.basis import basis_of
 from dualmatch.explain.explain import reasons
+from dualmatch.graph.literals import Literals
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.outputs import Outputs
@@ -251,6 +252,18 @@ def test_unknown_entities(known_lives: Alignment, entity: str, options: dict[str
     with pytest.raises(InputError) as caught:
         explain(known_lives, entity, **options)
     assert str(caught.value).startswith(words)
+
+
+def test_entities_by_their_label() -> None:
+    source, target = lives()
+    labels = {name: f"the person {name}" for name in source.entities} | {"Nobody": "the person Ada"}
+    labels["Charles"] = "Mr Babbage"
+    given = Literals.of_labels(labels, source), Literals.of_labels({"Q1": "Countess"}, target)
+    alignment = align(source, target, literals=given)
+    assert explain(alignment, "mr Babbage").entity == "Charles"
+    assert explain(alignment, "Countess", target=True).entity == "Q1"
+    with pytest.raises(InputError, match=r"'the person Ada' is the label of 2 entities .*; give one of Ada, Nobody\Z"):
+        explain(alignment, "the person Ada")
 
 
 def test_methods_without_evidence_cannot_explain() -> None:

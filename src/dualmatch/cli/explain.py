@@ -45,7 +45,7 @@ def explain_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Explain why ENTITY, a name or id, was given its partner in an ALIGNMENT, or none.
+    """Explain why ENTITY, a name, id or label, was given its partner in an ALIGNMENT, or none.
 
     ALIGNMENT is a file of links or the folder of a run. The facts that both sides share, and everything else that
     counted, come with log-odds that add up to the confidence. It needs the file ALIGNMENT.why.npz, which dualmatch

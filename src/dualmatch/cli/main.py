@@ -27,7 +27,7 @@ VERBS: Final = {
     "Your data": {
         "align": "Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.",
         "inspect": "Show what was understood of one graph, or of the two that are to be aligned.",
-        "explain": "Explain why ENTITY, a name or id, was given its partner in an ALIGNMENT, or none.",
+        "explain": "Explain why ENTITY, a name, id or label, was given its partner in an ALIGNMENT, or none.",
         "report": "Show an ALIGNMENT on one page that needs nothing but a browser.",
         "review": "Decide the doubtful pairs of an ALIGNMENT on a local web page.",
         "merge": "Write both graphs as one: linked entities share an id.",

@@ -27,6 +27,7 @@ REASONS: Final = 3
 _BATCH: Final = 20_000
 _VISIBLE_WEIGHT: Final = 0.005
 _VISIBLE: Final = 0.0005  # a smaller probability would be shown as 0.000
+_LISTED: Final = 10  # ids that share a label
 _SEARCHED: Final = 50_000  # names to look through for one that was meant; in more it would take seconds
 
 
@@ -37,8 +38,9 @@ def explain_entity(
     basis = _basis(alignment)
     if target:
         basis = basis.flipped()
-    row = _row_of(entity, basis.source, basis.source_ids)
-    rival = None if versus is None else _row_of(versus, basis.target, basis.target_ids)
+    here, there = basis.labels
+    row = _row_of(entity, basis.source, basis.source_ids, here)
+    rival = None if versus is None else _row_of(versus, basis.target, basis.target_ids, there)
     return _Explainer(basis, row, rival).explanation()
 
 
@@ -216,8 +218,8 @@ def _basis(alignment: Alignment | ExplanationBasis) -> ExplanationBasis:
     return alignment if isinstance(alignment, ExplanationBasis) else basis_of(alignment)
 
 
-def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
-    """Row of an entity by its name or, where no name is meant, by its id."""
+def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None, labels: Mapping[int, str]) -> int:
+    """Row of an entity by its name or, where no name is meant, by its id, else by its label."""
     if not isinstance(entity, str):
         raise InputError(f"{entity!r} is no name of an entity; give a text")
     if entity in graph.entity_rows:
@@ -226,6 +228,14 @@ def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
         rows = np.flatnonzero(ids == int(entity)) if len(entity) < 19 else np.zeros(0, np.intp)
         if len(rows):
             return int(rows[0])
+    labelled = [row for row, label in labels.items() if label.casefold() == entity.casefold()]
+    if len(labelled) == 1:
+        return labelled[0]
+    if labelled:
+        first = ", ".join(graph.entities[row] for row in labelled[:_LISTED])
+        more = f" and {len(labelled) - _LISTED:,} more" if len(labelled) > _LISTED else ""
+        found = f"{entity!r} is the label of {len(labelled):,} entities of {graph.name}"
+        raise InputError(f"{found}; give one of {first}{more}")
     raise InputError(f"{entity!r} is not an entity of {graph.name}; {_hint(entity, graph.entities)}")
 
 
