@@ -128,6 +128,14 @@ def test_a_name_is_an_id_where_there_is_no_other() -> None:
     assert labels(found) == {"Ada": "Ada", "Charles": "Charles", "London": "London"}
 
 
+def test_an_id_and_a_name_of_one_thing_make_a_table_of_entities() -> None:
+    found = reading("company_id,company_name,founded,city\nC1,Acme,1990,York\nC2,Bolt,1991,York\n")
+    assert labels(found) == {"C1": "Acme", "C2": "Bolt", "York": "York"}
+    assert dates(found) == {("C1", "founded", "1990"), ("C2", "founded", "1991")}
+    for two in ("company_id,company_name,city_id,city_name", "person_id,party_name,since"):
+        assert "cannot tell which column is the head" in refusal(f"{two}\n{',' * two.count(',')}\n")
+
+
 def test_rows_of_one_id_are_one_entity() -> None:
     found = reading("id,born,party\na,1815,red\na,1815-02,blue\nb,1816,red\nc,,blue\n")
     assert facts(found) == {
@@ -366,6 +374,9 @@ def test_any_table_is_a_graph_or_a_refusal(
         ("no,member,district,faction,elected,url", "head=member,tail=district,tail=faction,time=elected"),
         ("the member,the party,since", "'head=the member,tail=the party,time=since'"),
         ("alone", "head=alone,tail=NAME"),
+        ("person,area,party,start_date,end_date", "head=person,tail=area,tail=party,begin=start_date,end=end_date"),
+        ("id,name,party,start_date,end_date", "head=id,label=name,tail=party,begin=start_date,end=end_date"),
+        ("who,did,whom,day", "head=who,relation=did,tail=whom,time=day"),
     ],
 )
 def test_the_example_has_the_names_of_the_table(header: str, example: str) -> None:

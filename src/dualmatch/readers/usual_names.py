@@ -44,6 +44,9 @@ _ENTITY_WORDS: Final = re.compile(
 _ROW_NUMBERS: Final = re.compile("(no|nr|number|row|rownumber|index|unnamed0)?")
 _NO_TAILS: Final = re.compile("source|url|link|website|image|photo|email|note|notes|.*label")
 """What no tail is usually called: where a fact comes from, labels."""
+_RELATION_WORDS: Final = re.compile(
+    "relation|relationship|property|predicate|type|kind|role|link|edge|verb|action|event|did|does|is|has|how|what|of|in|.*ed"
+)
 
 
 class Guess:
@@ -134,10 +137,18 @@ class Guess:
             )
         return free[0]
 
+    def _named_pair(self, role: str) -> list[int]:
+        """The place of ``company_id``, or for a label of ``company_name``, where there are both and no second pair."""
+        plain = [_plain(name) for name in self.names]
+        stems = [name.removesuffix("id") for name in plain if name.endswith("id") and name[:-2] + "name" in plain]
+        return [plain.index(stems[0] + {"id": "id", "label": "name"}[role])] if len(stems) == 1 else []
+
     def _candidates(self, role: str, used: Collection[int]) -> list[int]:
         """Free columns that may have the role, by usual names, the likeliest first."""
         usual = _USUAL[role].split()
         likely = [place for place, name in enumerate(self.names) if _plain(name) in usual and place not in used]
+        if not likely and role in ("id", "label"):
+            return [place for place in self._named_pair(role) if place not in used]
         return sorted(likely, key=lambda place: usual.index(_plain(self.names[place])))
 
 
@@ -173,11 +184,13 @@ def example_columns(names: Sequence[str]) -> str:
     """
     dates = [name for name in names if names_a_date(name)][:2]
     others = [name for name in names if name not in dates and not _ROW_NUMBERS.fullmatch(_plain(name))]
-    roles = ("head", "relation", "tail") if len(others) == 3 else ("head", "tail", "tail")
     others = [name for name in others if not _NO_TAILS.fullmatch(_plain(name))] or ["NAME"]
-    if len(others) < 3:
-        roles = ("head", "tail", "tail")
+    labels = [name for name in others[1:] if _plain(name) in _USUAL["label"].split()][:1]
+    others = [name for name in others if name not in labels]
+    says_what = len(others) == 3 and _RELATION_WORDS.fullmatch(_words(others[1])[-1] if _words(others[1]) else "")
+    roles = ("head", "relation", "tail") if says_what else ("head", "tail", "tail")
     pairs = [*zip(roles, others + ["NAME"] * (2 - len(others)), strict=False)]
+    pairs[1:1] = [("label", name) for name in labels]
     pairs += [("time", dates[0])] if len(dates) == 1 else [*zip(("begin", "end"), dates, strict=False)]
     facts, entities = (_option(given) for given in (pairs, [("id", others[0])]))
     return f"{facts}, or, if each row is an entity, {entities}"
