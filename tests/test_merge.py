@@ -231,3 +231,19 @@ def test_the_folder_of_a_run_holds_links(small_world: Path, tmp_path: Path, caps
     assert "is a folder, and of no run" in refused([*call, str(small_world)], capsys, tmp_path)
     (tmp_path / "odd.tsv").write_text("a\n")
     assert "odd.tsv" in refused([*call, str(tmp_path / "odd.tsv")], capsys, tmp_path)  # before the graphs are read
+
+
+def test_labels_go_into_the_table_of_entities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("id,name,born\n1,Ada,1815-12-10\n2,Bo,1820-01-01\n")
+    (tmp_path / "b.csv").write_text("id,name,born\nx,Ada L.,1815-12-10\ny,Cy,1830-01-01\n")
+    (tmp_path / "links.tsv").write_text("source\ttarget\tconfidence\n1\tx\t0.9\n")
+    call = ["merge", *(str(tmp_path / name) for name in ("a.csv", "b.csv")), "--links", str(tmp_path / "links.tsv")]
+    main([*call, "-o", str(tmp_path / "m.tsv")])
+    assert "labels (3) are not in it; --entities FILE lists them; other texts are left out" in capsys.readouterr().out
+    main([*call, "-o", str(tmp_path / "m2.tsv"), "--entities", str(tmp_path / "ids.tsv")])
+    assert f"labels (3) are in {tmp_path / 'ids.tsv'}" in capsys.readouterr().out
+    assert (tmp_path / "ids.tsv").read_text().splitlines() == [
+        "id\tsource\ttarget\tlabel", "1\t1\tx\tAda", "2\t2\t\tBo", "y\t\ty\tCy"
+    ]  # fmt: skip
+    main([*call, "-o", str(tmp_path / "m3.tsv"), "--entities", str(tmp_path / "t.tsv"), "--keep", "target"])
+    assert "x\t1\tx\tAda L." in (tmp_path / "t.tsv").read_text().splitlines()

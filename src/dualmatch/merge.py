@@ -14,6 +14,7 @@ import polars as pl
 from dualmatch.errors import InputError, counted
 from dualmatch.graph.fact_table import fact_table
 from dualmatch.graph.frames import ArrowFrame, frame_of, is_frame, pairs_of
+from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.validation import as_reading
 from dualmatch.readers.read import Source
@@ -36,7 +37,7 @@ class MergedGraph:
         has no tail (null).
     entities:
         ``id``, and the ``source`` and ``target`` name behind it, null where a side has none. An id that several
-        source names share has a row for each of them.
+        source names share has a row for each of them. With `literals` also ``label``, null where none is known.
     """
 
     facts: pl.DataFrame
@@ -49,6 +50,7 @@ def merge(
     links: Iterable[Sequence[object]] | ArrowFrame,
     keep: Keep = "source",
     relations: ArrowFrame | None = None,
+    literals: LiteralPair | None = None,
 ) -> MergedGraph:
     """Put two graphs under one set of ids.
 
@@ -67,6 +69,8 @@ def merge(
     relations:
         Which relations say the same, as `Alignment.relations_to_polars` gives it: the other side's take the names of
         side `keep`, turned round where they are inverse. Without it, all relations keep their names.
+    literals:
+        Of both sides; labels are those of side `keep` where it has one.
 
     Examples
     --------
@@ -103,6 +107,8 @@ def merge(
         .select("id", "source", "target")
         .sort("id", "source")
     )
+    if literals is not None:
+        entities = _labelled(entities, {"source": (source, literals[0]), "target": (target, literals[1])}, keep)
     return MergedGraph(facts.with_columns(both.alias("said_by")).sort(FACT), entities)
 
 
@@ -162,6 +168,18 @@ def _same_relations(relations: ArrowFrame | None, keep: Keep) -> pl.DataFrame:
 
 def _names(ids: Mapping[str, str], side: str) -> pl.DataFrame:
     return pl.DataFrame({"id": list(ids.values()), side: list(ids)}, schema={"id": pl.String, side: pl.String})
+
+
+def _labelled(entities: pl.DataFrame, sides: Mapping[str, tuple[TemporalGraph, Literals]], keep: Keep) -> pl.DataFrame:
+    labels = {
+        side: pl.col(side).replace_strict(
+            {graph.entities[row]: label for row, label in literals.labels.items()},
+            default=None,
+            return_dtype=pl.String,
+        )
+        for side, (graph, literals) in sides.items()
+    }
+    return entities.with_columns(label=pl.coalesce(labels.pop(keep), *labels.values()))
 
 
 def _pairs(links: Iterable[Sequence[object]] | ArrowFrame) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ from dualmatch.files.compressed import check_there
     show_default=True,
     help="Leave links below this confidence out.",
 )
-@path_option("--entities", "Also write each id with the names behind it here.")
+@path_option("--entities", "Also write each id with the names behind it, and a label, here.")
 @naming_options
 @side_options
 @reading_options
@@ -91,7 +92,7 @@ def merge_command(
         if path is not None:
             format_by_name(path, TABLE_EXTENSIONS)
     links_path = links_of(links_path)
-    asked = asked.with_rejected_beside(output)
+    asked = asked.with_rejected_beside(output).with_labels()
     spec = asked.input_spec(paths, source, target)
     inputs, outputs = (*spec.files, links_path), (output, entities, asked.rejected)
     check_outputs(outputs, inputs, force)
@@ -102,7 +103,10 @@ def merge_command(
     graphs = asked.read(spec)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
     known = None if keep_relations else relations_beside(links_path)
-    merged = merge(graphs.source, graphs.target, sure, keep, known)
+    merged = merge(graphs.source, graphs.target, sure, keep, known, graphs.literals)
+    labels = merged.entities["label"].count() if "label" in merged.entities.columns else 0
+    if not labels and "label" in merged.entities.columns:
+        merged = replace(merged, entities=merged.entities.drop("label"))
     tables = [(merged.facts, output), *([] if entities is None else [(merged.entities, entities)])]
     for table, path in tables:
         check_table(table, path)
@@ -125,3 +129,6 @@ def merge_command(
         console.say(
             f"{counted(shared_entities, 'entity', 'entities')} and {counted(shared, 'fact')} come from both sides"
         )
+        if labels:
+            where = "are not in it; --entities FILE lists them" if entities is None else f"are in {entities}"
+            console.say(f"labels ({labels:,}) {where}; other texts are left out")
