@@ -202,6 +202,20 @@ def test_a_column_called_after_a_date_is_refused_rather_than_taken_for_neighbour
     assert "3 of 3 dates in 'died' cannot be read" in refusal("id,died\na,1850-02-30\nb,1850-02-30\nc,1850-02-30\n")
 
 
+def test_values_and_lines_that_are_left_out_are_counted_apart() -> None:
+    rows = "a,1815-02-30,soon\nb,1816,later\nc,1817,1890\n"
+    rejections = reading(f"id,born,died\n{rows},1818,1891\n", "date=born,date=died", on_error="skip").rejections
+    assert rejections.in_words == "1 line and 3 values were left out"
+    assert (rejections.total, rejections.values) == (4, 3)
+    said = refusal(f"id,born,died\n{rows}", "date=born,date=died", on_error="skip", max_errors=1)
+    assert said.endswith("more than 1 value cannot be used; fix the file or raise --max-errors")
+    said = refusal(f"id,born,died\n{rows},1,2\n", "date=born,date=died", on_error="skip", max_errors=2)
+    assert said.endswith("more than 2 lines or values cannot be used; fix the file or raise --max-errors")
+    assert refusal(f"id,born,died\n{rows}", "date=born,date=died", on_error="stop").endswith(
+        "fix these values, or leave them out with --on-error skip"
+    )
+
+
 def test_one_columns_format_leaves_the_other_dates() -> None:
     found = reading("id,born,died\na,31.12.1799,1899-12-31\nb,01.01.1801,1900\n", time_format="%d.%m.%Y")
     assert dates(found) == {

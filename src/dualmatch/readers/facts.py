@@ -227,7 +227,8 @@ class Collector:
 
     def reject(self, rows: Rows, wrong: Mask, rejected: Mask, why: OfRow) -> None:
         """Reject rows that are wrong, unless they were already; `rejected` is brought up to date."""
-        self.rejections.add(rows.path, *_failures(rows, wrong & ~rejected, why), rows.text)
+        are_values = rows.date_column is not None  # in a table of entities a date costs itself only
+        self.rejections.add(rows.path, *_failures(rows, wrong & ~rejected, why), rows.text, are_values)
         rejected |= wrong
 
     def graph(self, name: str) -> TemporalGraph:

@@ -57,13 +57,18 @@ class Rejections:
     def __init__(self, on_error: OnError = "dates", limit: int = DEFAULT_LIMIT) -> None:
         self.on_error, self.limit = on_error, limit
         self.total = 0
+        self.values = 0
+        """How many of them are values only: the rest of their line was read."""
         self.kept: list[Rejected] = []
 
-    def add(self, path: Path, rows: Iterable[tuple[int, int | None]], why: OfRow, text: OfRow) -> None:
+    def add(
+        self, path: Path, rows: Iterable[tuple[int, int | None]], why: OfRow, text: OfRow, are_values: bool = False
+    ) -> None:
         """Reject rows given as (row, line number); `why` and `text` are called only for those that will be shown."""
         space = SHOWN_PROBLEMS if self._is_refused else max(self.limit, SHOWN_PROBLEMS)
         for row, line in rows:
             self.total += 1
+            self.values += are_values
             if space > 0:
                 self.kept.append(Rejected(path, line, why(row), text(row)[:LONGEST_TEXT]))
                 space -= 1
@@ -81,8 +86,10 @@ class Rejections:
 
     @property
     def in_words(self) -> str:
-        """How many lines were left out."""
-        return "1 line was left out" if self.total == 1 else f"{self.total:,} lines were left out"
+        """How many lines, and values of lines that were kept, were left out."""
+        counts = {"line": self.total - self.values, "value": self.values}
+        parts = [f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in counts.items() if count]
+        return f"{' and '.join(parts)} {'was' if self.total == 1 else 'were'} left out"
 
     def end_of_file(self) -> None:
         """End in an `InputError` where lines were rejected and may not be left out."""
@@ -93,10 +100,12 @@ class Rejections:
         if more:
             lines.append(f"… and {more:,} more problem{'s' * (more != 1)}")
         if self.on_error == "skip":
-            count = f"{self.limit:,} line{'s' * (self.limit != 1)}"
+            noun, s = "value" if self.values == self.total else "line", "s" * (self.limit != 1)
+            count = f"{self.limit:,} {noun}{s}" + f" or value{s}" * (0 < self.values < self.total)
             lines.append(f"more than {count} cannot be used; fix the file or raise --max-errors")
         else:
-            these, them = ("this line", "it") if self.total == 1 else ("these lines", "them")
+            noun = "value" if self.values == self.total else "line"
+            these, them = (f"this {noun}", "it") if self.total == 1 else (f"these {noun}s", "them")
             lines.append(f"fix {these}, or leave {them} out with --on-error skip")
         raise InputError("\n".join(lines))
 

@@ -114,6 +114,7 @@ class GraphPair:
         for reading in self.readings:
             both.kept += reading.rejections.kept
             both.total += reading.rejections.total
+            both.values += reading.rejections.values
         return both
 
     @property
