@@ -19,7 +19,7 @@ from dualmatch.files.compressed import blocks
 from dualmatch.readers import delimited
 from dualmatch.readers.read import read, read_graph
 from dualmatch.readers.read_options import ReadOptions
-from io_facts import facts_of
+from io_facts import dates_of, facts_of
 
 ADA = [("Ada", "lived in", "London", "1835-03", "1852-11-27"), ("Ada", "met", "Charles", "1833", "?")]
 TSV = "subject\tpredicate\tobject\tstart\tend\nAda\tlived in\tLondon\t1835-03\t1852-11-27\nAda\tmet\tCharles\t1833\t\n"
@@ -338,3 +338,13 @@ def test_the_first_problems_come_first_however_many_may_be_left_out(tmp_path: Pa
     *problems, last = str(caught.value).splitlines()
     assert [each.removeprefix(f"{path}:").split(":")[0] for each in problems] == ["2", "4", "5", "6"]
     assert last.startswith(f"more than {limit} lines cannot be used")
+
+
+def test_tuples_may_be_dates_of_an_entity() -> None:
+    facts = [("a", "born", None, "1815"), ("a", "met", "b", "1833"), ("b", "lived", None, "1815", "1820")]
+    assert dates_of(read_graph(facts)) == dates_of(TemporalGraph.from_facts(facts)) == [
+        ("a", "born", "1815", "1815"), ("b", "lived", "1815", "1820")
+    ]  # fmt: skip
+    assert facts_of(read_graph(facts)) == [("a", "met", "b", "1833", "1833")]
+    with pytest.raises(InputError, match="facts:3: no tail; every fact needs one"):
+        read_graph([*facts[:2], ("a", "born", None)])

@@ -97,7 +97,7 @@ def read_graph(
     sources:
         One or more of: the path of a file (``.gz``, ``.bz2`` and ``.zst`` are unpacked, ``-`` is standard input); a
         data frame that exports Arrow (polars, pandas, pyarrow, duckdb); tuples (head, relation, tail[, time | begin,
-        end]).
+        end]), where a tail of None makes a date of the entity itself.
     name:
         What messages call the graph; by default the first file's name.
     format:
@@ -242,7 +242,11 @@ def _collect(source: Source, collector: Collector) -> str:
         read_frame(source, path, collector)
     elif isinstance(source, Iterable):
         path = Path("facts")
-        collector.add(_tuple_rows(source, path))
+        rows = _tuple_rows(source, path)
+        has_date = rows.table["begin"].is_not_null() | rows.table["end"].is_not_null()
+        is_date = (rows.table["tail"].is_null() & has_date).to_numpy()
+        for where, add in ((~is_date, collector.add), (is_date, collector.add_dates)):
+            add(rows.part(where, pl.col(FACT)))
     else:
         raise InputError(f"a graph cannot be read from {type(source).__name__}; give a path, a data frame or tuples")
     collect_entity_table(collector)
