@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from urllib.parse import unquote
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_name
@@ -242,9 +244,7 @@ def _collect(source: Source, collector: Collector) -> str:
         read_frame(source, path, collector)
     elif isinstance(source, Iterable):
         path = Path("facts")
-        rows = _tuple_rows(source, path)
-        has_date = rows.table["begin"].is_not_null() | rows.table["end"].is_not_null()
-        is_date = (rows.table["tail"].is_null() & has_date).to_numpy()
+        rows, is_date = _tuple_rows(source, path)
         for where, add in ((~is_date, collector.add), (is_date, collector.add_dates)):
             add(rows.part(where, pl.col(FACT)))
     else:
@@ -276,12 +276,15 @@ def _sniffed(path: Path) -> str | None:
     return "tsv" if b"\t" in line else "csv" if re.search(b"[,;]", line) else None
 
 
-def _tuple_rows(facts: Iterable[Sequence[object]], path: Path) -> Rows:
+def _tuple_rows(facts: Iterable[Sequence[object]], path: Path) -> tuple[Rows, NDArray[np.bool_]]:
+    """Rows, and which are dates of an entity: a tail of None with a date; NaN and the like are missing names."""
+    is_date: list[bool] = []
     rows: list[list[str | None]] = []
     for number, fact in enumerate(facts, start=1):
         if isinstance(fact, str) or not isinstance(fact, Sequence) or not 3 <= len(fact) <= 5:
             raise InputError(f"facts: number {number} is no fact; give (head, relation, tail[, time | begin, end])")
         parts = [None if is_missing(part) else str(part) for part in fact]
+        is_date.append(fact[2] is None and any(parts[3:]))
         rows.append(parts + ([None, None] if len(parts) == 3 else parts[3:] if len(parts) == 4 else []))
     table = pl.DataFrame(rows, dict.fromkeys(FACT, pl.String), orient="row").with_row_index(LINE, offset=1)
-    return Rows(path, table, lambda row: repr(table.row(row)[1:]))
+    return Rows(path, table, lambda row: repr(table.row(row)[1:])), np.array(is_date, dtype=bool)
