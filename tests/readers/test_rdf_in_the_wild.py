@@ -101,6 +101,21 @@ def test_long_language_tags_change_no_text(tmp_path: Path, name: str, content: s
     assert reading.notes[0].endswith("read all the same: zh-classical")
 
 
+def test_named_roles_and_memberships_date_what_they_say(tmp_path: Path) -> None:
+    turtle = """@prefix org: <http://www.w3.org/ns/org#> .
+        :Ada :alumniOf :r . :r a schema:OrganizationRole ; :alumniOf :Uni ; schema:startDate "1830"^^xsd:gYear .
+        :m a org:Membership ; :member :Ada ; :organization :Club ; org:memberDuring :i .
+        :i time:hasBeginning [ time:inXSDDate "1831-02-03"^^xsd:date ] ;
+           time:hasEnd [ time:inXSDDate "1832-02-03"^^xsd:date ] ."""
+    graph = reading_of(tmp_path, turtle).graph
+    assert [fact for fact in facts_of(graph) if "type" not in fact[1]] == [
+        ("Ada", "alumniOf", "Uni", "1830", "?"),
+        ("m", "member", "Ada", "1831-02-03", "1832-02-03"),
+        ("m", "organization", "Club", "1831-02-03", "1832-02-03"),
+    ]
+    assert dates_of(graph) == []
+
+
 def test_names_by_the_usual_predicates(tmp_path: Path) -> None:
     turtle = """@prefix vcard: <http://www.w3.org/2006/vcard/ns#> . @prefix dc: <http://purl.org/dc/elements/1.1/> .
         :a foaf:name "A" . :b vcard:fn "B" . :c dcterms:title "C" . :d dc:title "D" ; skos:altLabel "E" .

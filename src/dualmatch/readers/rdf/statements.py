@@ -38,6 +38,7 @@ from dualmatch.readers.time_column import WRONG, TimeParser
 from dualmatch.readers.wikibase_time import without_year_zero
 
 _PARTS: Final = {f"{RDF}subject": "s", f"{RDF}predicate": "p", f"{RDF}object": "o"}
+_ROLE: Final = r"^https?://schema\.org/[A-Za-z]*Role$"
 _TRIPLE: Final = ["s", "p", "o"]
 _INTERVAL: Final = ["begin", "end"]
 
@@ -204,12 +205,14 @@ def _middle(links: pl.DataFrame, intervals: pl.DataFrame, reifiers: pl.DataFrame
     """``s``, ``p``, ``node`` of n-ary statements ``s p [ q o ]``.
 
     Nodes in the middle are the blank nodes that a predicate leads to, where it leads to any that has a time; and
-    whatever has an ``rdf:value``.
+    whatever has an ``rdf:value`` or is a role of schema.org.
     """
     into = _without(_without(links.select("s", "p", node="o"), "node", reifiers), "s", reifiers)
     blank = into.filter(pl.col("node").str.starts_with("_:"))
     dated = blank.join(intervals, on="node", how="semi")
-    return pl.concat([blank.join(dated, on="p", how="semi"), into.join(valued, on="node", how="semi")]).unique()
+    roles = links.filter((pl.col("p") == f"{RDF}type") & pl.col("o").str.contains(_ROLE)).select(node="s")
+    named = into.join(pl.concat([valued, roles]), on="node", how="semi")
+    return pl.concat([blank.join(dated, on="p", how="semi"), named]).unique()
 
 
 def _through(middle: pl.DataFrame, links: pl.DataFrame, valued: pl.DataFrame) -> pl.DataFrame:

@@ -46,6 +46,7 @@ LINKS: Final = {
     f"{_VIVO}end": "end",
     **{f"{space}P4_has_time-span": "time" for space in _CIDOC},
     f"{_SEM}hasTime": "time",
+    "http://www.w3.org/ns/org#memberDuring": "time",
     "http://linkedevents.org/ontology/atTime": "time",
     "http://purl.org/NET/c4dm/event.owl#time": "time",
 }
