@@ -129,6 +129,8 @@ def test_ctrl_c_while_libraries_are_loaded(facts: Path, module: str) -> None:
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_writing_leaves_nothing(facts: Path, end: signal.Signals) -> None:
+    if signal.getsignal(end) is signal.SIG_IGN:
+        pytest.skip(f"{end.name} is ignored here, as under nohup, and by programs started from here")
     before = f"""
 import os
 from dualmatch.files import table_writer

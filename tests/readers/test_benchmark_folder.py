@@ -62,6 +62,12 @@ def test_dates_keep_their_precision(make_folder: MakeFolder) -> None:
     assert not graph.opaque_times
 
 
+def test_a_bare_number_is_a_year_however_long(make_folder: MakeFolder) -> None:
+    time_id = "0\t-inf\n1\t19433\n2\t1835\n3\t1852\n4\t1860\n"
+    graph = read_folder(make_folder(time_id=time_id, triples_1="10\t0\t11\t1\n")).source
+    assert graph.begin.tolist() == [encode_date(19433)]
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

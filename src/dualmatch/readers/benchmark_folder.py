@@ -165,7 +165,9 @@ def _read_times(path: Path, on_error: OnError, time_format: str | None) -> Times
     if table.height == 0:
         return None
     parser = TimeParser(time_format)
-    first, last = parser.spans(table["date"])
+    # A bare number is a year here, however long: YAGO-WIKI20K has one of five digits, and its figures count it.
+    dates = table["date"] if time_format else table["date"].str.replace(r"^\d{5,7}$", "+$0")
+    first, last = parser.spans(dates)
     lines, texts = table[LINE].to_list(), table["date"].to_list()
     wrong = np.flatnonzero(first == WRONG).tolist()
     if wrong and on_error == "stop":
