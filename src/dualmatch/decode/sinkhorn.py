@@ -200,7 +200,7 @@ def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilo
         u = unbalanced(kernel).u
         columns = np.zeros(n_target)
         for block, values in kernel.blocks():
-            columns += u[block].astype(np.float32) @ values
+            columns += _product(u[block].astype(np.float32), values)
         v = 1.0 / np.maximum(columns, _TINY)
     before = u
     for iteration in range(iterations):
@@ -208,9 +208,9 @@ def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilo
         exact = first == "rows" and iteration == 0
         columns = np.zeros(n_target)
         for block, values in kernel.blocks():
-            row_sum = values @ v.astype(np.float32)
+            row_sum = _product(values, v.astype(np.float32))
             u[block] = _rescaled(u[block], row_sum, 0.0 if exact else epsilon)
-            columns += u[block].astype(np.float32) @ values
+            columns += _product(u[block].astype(np.float32), values)
         if first == "rows" or iteration + 1 < iterations:
             v = _rescaled(v, columns, epsilon)
         # The same plan with v around 1: on unbalanced sizes u and v drift apart by n_t/n_s with every iteration.
@@ -219,6 +219,13 @@ def sinkhorn(kernel: Kernel, iterations: int = 10, first: First = "rows", epsilo
         u, v = u * gauge, v / gauge
     log_convergence(before, u, iterations)
     return Plan(kernel, u, v, iterations)
+
+
+def _product(left: Dense, right: Dense) -> Dense:
+    # Some builds of OpenBLAS now and then raise the flag "invalid" for finite numbers; a NaN would show in the plan.
+    with np.errstate(invalid="ignore"):
+        product: Dense = left @ right
+    return product
 
 
 def log_convergence(before: Floats, after: Floats, iterations: int) -> None:
