@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -49,7 +50,7 @@ def test_the_token_opens_the_page_once_and_leaves_the_address(client: Client) ->
 def test_without_the_token_nothing_is_shown(client: Client, path: str, cookie: str | None) -> None:
     answer = client.ask(path, cookie=cookie)
     assert answer.status == 403
-    assert answer.text.startswith("Open the address that dualmatch review printed")
+    assert answer.text.startswith("Open the address that dualmatch printed")
 
 
 @pytest.mark.parametrize("other", ['state={"a":1}', "two words=1", 'open="', "é=ü", "path=/", "flag", "=", ""])
@@ -153,6 +154,13 @@ def test_pages_hold_no_script_or_style_of_their_own(client: Client) -> None:
     script = client.ask("/static/review.js").text
     for unsafe in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
         assert unsafe not in script
+
+
+def test_pages_can_be_mounted_anywhere(client: Client) -> None:
+    """`dualmatch app` shows them below a path of its own: no address of theirs begins at the root."""
+    for template in files("dualmatch.review").joinpath("templates").iterdir():
+        assert re.findall(r'(?:href|action|src)="/[^"]*"', template.read_text("utf-8")) == []
+    assert 'fetch("' not in client.ask("/static/review.js").text
 
 
 @pytest.mark.parametrize(

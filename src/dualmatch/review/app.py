@@ -43,9 +43,14 @@ _STAGES: Final = {
 }
 
 
-def review_app(session: Session, again: Realignment, naming: Naming) -> Starlette:
-    """The app without its guard (`dualmatch.review.safety`)."""
-    views = _Views(session, again, naming)
+def review_app(
+    session: Session, again: Realignment, naming: Naming, at: str = "", menu: Markup | None = None
+) -> Starlette:
+    """The app without its guard (`dualmatch.review.safety`).
+
+    `at`: the path that it is mounted at, with which every address of its pages begins. `menu`: of the pages around it.
+    """
+    views = _Views(session, again, naming, at, menu)
     routes = [
         Route("/", views.queue),
         Route("/pair/{source}", views.pair),
@@ -74,9 +79,11 @@ def linked(name: str) -> Markup:
 
 
 class _Views:
-    def __init__(self, session: Session, again: Realignment, naming: Naming) -> None:
-        self.session, self.run_again, self.naming = session, again, naming
-        self._templates = templates("dualmatch.review", linked=linked, exports=[*EXPORTS])
+    def __init__(self, session: Session, again: Realignment, naming: Naming, at: str, menu: Markup | None) -> None:
+        self.session, self.run_again, self.naming, self._at = session, again, naming, at
+        self._templates = templates(
+            "dualmatch.review", linked=linked, exports=[*EXPORTS], at=at, menu=Markup() if menu is None else menu
+        )
         for each in self._templates.list_templates():
             self._templates.get_template(each)  # compiled now, so that no page waits for it
 
@@ -160,12 +167,17 @@ class _Views:
         name, seen, wanted = basis.source.entities[source], _number(form.get("seen", "")), Filter.of(form)
         # Not here: where the file is locked elsewhere, every page would wait for it.
         await run_in_threadpool(session.log.decide, verdict, name, target, seen)
-        return _to_pair(await run_in_threadpool(session.after, source, wanted), wanted)
+        return self._to_pair(await run_in_threadpool(session.after, source, wanted), wanted)
 
     async def undo(self, request: Request) -> Response:
         form = await _form(request)
         row = await run_in_threadpool(self._undone, _number(form.get("seen", "")))
-        return _to_pair(row, Filter.of(form))
+        return self._to_pair(row, Filter.of(form))
+
+    def _to_pair(self, source: int | None, wanted: Filter) -> Response:
+        """To one of our own pages: the path is ours, and the query is rebuilt."""
+        path = f"{self._at}/" if source is None else f"{self._at}/pair/{source}"
+        return RedirectResponse(f"{path}?{wanted.query}" if wanted.query else path, 303)
 
     def _undone(self, seen: int) -> int | None:
         """The entity that an undone decision was about."""
@@ -180,7 +192,7 @@ class _Views:
     async def start_again(self, request: Request) -> Response:
         await _form(request)
         self.run_again.start()
-        return RedirectResponse("/again", 303)
+        return RedirectResponse(f"{self._at}/again", 303)
 
     def state_of_again(self, request: Request) -> Response:
         run = self.run_again
@@ -267,9 +279,3 @@ def _row(row: int, graph: TemporalGraph) -> int:
     if not 0 <= row < graph.n_entities:
         raise HTTPException(404, "There is no such entity.")
     return row
-
-
-def _to_pair(source: int | None, wanted: Filter) -> Response:
-    """To one of our own pages: the path is ours, and the query is rebuilt."""
-    path = "/" if source is None else f"/pair/{source}"
-    return RedirectResponse(f"{path}?{wanted.query}" if wanted.query else path, 303)

@@ -46,7 +46,9 @@ class Guard:
 
         async def send_with_rules(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, rule in _HEADERS.items():
+                    headers.setdefault(name, rule)  # a page may have a rule of its own
             await send(message)
 
         await (self._answer(scope, Headers(scope=scope)) or self._app)(scope, receive, send_with_rules)
@@ -59,7 +61,7 @@ class Guard:
             morsel = f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
             return RedirectResponse("/", 303, {"set-cookie": morsel})
         if not self._has_cookie(headers):
-            words = "Open the address that dualmatch review printed: it holds the key to this page."
+            words = "Open the address that dualmatch printed: it holds the key to this page."
             return PlainTextResponse(words, 403)
         return None
 

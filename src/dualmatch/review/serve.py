@@ -1,4 +1,4 @@
-"""The server of the review pages: a free port, a token, and the guard before everything."""
+"""The server of local pages: a free port, a token, and the guard before everything."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import logging
 import secrets
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.links.decisions import DecisionLog
@@ -17,6 +19,9 @@ from dualmatch.review.realign import Realignment, free_name
 from dualmatch.review.session import Session
 from dualmatch.runs.companion import read_run
 from dualmatch.runs.options_file import call_options_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 logger = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
@@ -73,26 +78,24 @@ def open_session(links: Path, decisions: Path | None = None, folder: Path | None
     return session
 
 
-class ReviewServer:
-    """Serves the pages of a session.
+class LocalServer:
+    """Serves the pages that `pages` makes, behind the guard.
 
     `address`: what to open in a browser, with the token.
     """
 
-    def __init__(self, session: Session, endpoint: Endpoint) -> None:
+    def __init__(self, pages: Callable[[], ASGIApp], endpoint: Endpoint) -> None:
         try:
             import uvicorn
 
-            from dualmatch.review.app import review_app
             from dualmatch.review.connections import BACKLOG, BoundedConnection
             from dualmatch.review.safety import Guard
+
+            app = pages()
         except ModuleNotFoundError as error:
             raise MissingExtraError(
-                f"the review page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"
+                f"the page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"
             ) from None
-        naming = call_options_of(session.path).naming
-        self.session = session
-        self.again = Realignment(session, free_name(session.path))
         self._bound = endpoint.bound()
         port = self._bound.getsockname()[1]
         shown = f"[{endpoint.host}]:{port}" if ":" in endpoint.host else f"{endpoint.host}:{port}"
@@ -100,7 +103,7 @@ class ReviewServer:
         token = secrets.token_urlsafe(32)
         self.address = f"http://{shown}/?token={token}"
         settings = uvicorn.Config(
-            Guard(review_app(session, self.again, naming), token, hosts, f"dualmatch_{port}"),
+            Guard(app, token, hosts, f"dualmatch_{port}"),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -115,10 +118,26 @@ class ReviewServer:
 
     def run(self) -> None:
         """Serve until stopped or interrupted."""
-        threading.Thread(target=self.session.prepare, name="prepare", daemon=True).start()
         with self._bound, suppress(KeyboardInterrupt):
             self._server.run(sockets=[self._bound])
 
     def stop(self) -> None:
         """Make `run` return."""
         self._server.should_exit = True
+
+
+class ReviewServer(LocalServer):
+    """Serves the pages of a session."""
+
+    def __init__(self, session: Session, endpoint: Endpoint) -> None:
+        self.session, self.again = session, Realignment(session, free_name(session.path))
+        super().__init__(self._pages, endpoint)
+
+    def _pages(self) -> ASGIApp:
+        from dualmatch.review.app import review_app
+
+        return review_app(self.session, self.again, call_options_of(self.session.path).naming)
+
+    def run(self) -> None:
+        threading.Thread(target=self.session.prepare, name="prepare", daemon=True).start()
+        super().run()

@@ -1,6 +1,7 @@
 "use strict";
 // Keys press what the page shows anyway; without this script everything still works by hand.
 
+const at = document.documentElement.dataset.at; // where the review begins
 const editable = (element) => element.matches("input, select, textarea, [contenteditable]");
 
 function press(key) {
@@ -48,7 +49,7 @@ document.getElementById("pair")?.focus({ preventScroll: true });
 document.getElementById("first-found")?.focus();
 
 async function follow(status) {
-  const answer = await fetch("/again/state", { credentials: "same-origin" });
+  const answer = await fetch(`${at}/again/state`, { credentials: "same-origin" });
   if (!answer.ok) throw new Error(String(answer.status));
   const now = await answer.json();
   status.textContent = now.words;
@@ -67,7 +68,7 @@ function keepFollowing(status) {
 
 // Reasons come seconds after the start: show them once they are there, unless something is being written or sent.
 async function awaitReasons(notice) {
-  const answer = await fetch("/prepared", { credentials: "same-origin" });
+  const answer = await fetch(`${at}/prepared`, { credentials: "same-origin" });
   if (!answer.ok) throw new Error(String(answer.status));
   if (!(await answer.json()).prepared) setTimeout(() => keepAwaiting(notice), 500);
   else if (document.querySelector("[data-sent]") || editable(document.activeElement)) notice.firstChild.textContent = "What the two share is ready. ";
