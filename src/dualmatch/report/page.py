@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import shlex
 
+from markupsafe import Markup
+
 from dualmatch.charts.markup import percent, templates
 from dualmatch.report import against_gold, figures
 from dualmatch.report.findings import Findings
 from dualmatch.version import __version__
 
 
-def report_page(findings: Findings) -> str:
-    """The whole page; it loads nothing from anywhere, and holds no script."""
+def report_page(findings: Findings, menu: Markup | None = None) -> str:
+    """The whole page; it loads nothing from anywhere, and holds no script. `menu`: of the pages around it."""
     made = templates("dualmatch.report", findings=findings, figures=figures, gold=against_gold)
     record, outcome = findings.record, findings.outcome
     page = made.get_template("report.html").render(
+        menu=menu or "",
         tiles=_tiles(findings),
         version=__version__ if record is None else record.version,
         command=None if outcome is None else shlex.join(outcome.cost.command),

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import numpy as np
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
@@ -24,8 +21,8 @@ from dualmatch.errors import DualMatchError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.decisions import BusyError, ConflictError, DecisionState, EntityDecision, Verdict
 from dualmatch.links.naming import Naming
-from dualmatch.review.connections import REQUEST_SECONDS
 from dualmatch.review.export import EXPORTS
+from dualmatch.review.forms import read_form
 from dualmatch.review.pair_view import candidates_of, timeline
 from dualmatch.review.queue import VERDICTS
 from dualmatch.review.realign import Realignment
@@ -33,7 +30,6 @@ from dualmatch.review.session import CONFIDENCES, STATUSES, Filter, Session
 
 _PER_PAGE: Final = 50
 _MOST_FOUND: Final = 12
-_LARGEST_FORM: Final = 16_384  # rows and words, never names
 _WEB: Final = re.compile(r"https?://[^\s<>\"'\\^`{|}]{1,2000}\Z", re.IGNORECASE | re.ASCII)
 _STAGES: Final = {
     "evidence": "weighing shared evidence",
@@ -154,7 +150,7 @@ class _Views:
         return f"{verdict.capitalize()}{sure}: {visible(none.in_words(at, basis.target.entities), 400)}"
 
     async def decide(self, request: Request) -> Response:
-        form, session, basis = await _form(request), self.session, self.session.run.basis
+        form, session, basis = await read_form(request), self.session, self.session.run.basis
         try:
             verdict = Verdict(form.get("verdict", ""))
         except ValueError:
@@ -170,7 +166,7 @@ class _Views:
         return self._to_pair(await run_in_threadpool(session.after, source, wanted), wanted)
 
     async def undo(self, request: Request) -> Response:
-        form = await _form(request)
+        form = await read_form(request)
         row = await run_in_threadpool(self._undone, _number(form.get("seen", "")))
         return self._to_pair(row, Filter.of(form))
 
@@ -190,7 +186,7 @@ class _Views:
         return self._page("again.html", wanted, run=self.run_again, basis=basis, words=self._progress())
 
     async def start_again(self, request: Request) -> Response:
-        await _form(request)
+        await read_form(request)
         self.run_again.start()
         return RedirectResponse(f"{self._at}/again", 303)
 
@@ -249,24 +245,6 @@ def _words(decision: EntityDecision) -> str:
     if decision.status == "rejected":
         return f"not {', '.join(visible(each, 40) for each in sorted(decision.rejected)[:3])}"
     return decision.status
-
-
-async def _form(request: Request) -> Mapping[str, str]:
-    """The fields of a small form."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise HTTPException(415, "Send a form.")
-    body = b""
-    try:
-        async with asyncio.timeout(REQUEST_SECONDS):
-            async for part in request.stream():
-                body += part
-                if len(body) > _LARGEST_FORM:
-                    raise HTTPException(413, "The form is too large.")
-    except TimeoutError:
-        raise HTTPException(408, "The form did not arrive in time.") from None
-    except ClientDisconnect:
-        raise HTTPException(400, "The form did not arrive whole.") from None
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _number(text: str, status: int = 400) -> int:
