@@ -22,8 +22,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dualmatch import InputError, OutputError
+from dualmatch.graph.iris import is_iri
 from dualmatch.links.decisions import DecisionLog, Verdict
-from dualmatch.links.naming import Naming, is_iri
+from dualmatch.links.naming import Naming
 from dualmatch.links.read import LinksFile
 from dualmatch.links.sssom import curie_map
 from dualmatch.links.write import LINK_FORMATS, link_format, write_links

@@ -156,7 +156,7 @@ def test_an_entity_alone_and_one_without_times() -> None:
     assert [fact.match for fact in loner.left] == [None]
     assert candidates_of(basis, source.entity_rows["Nobody"]) == []
     twin = candidates_of(basis, source.entity_rows["Twin"])
-    assert {"Q8", "Q10"} <= {line.name for line in twin}
+    assert {"Q8", "Q10"} <= {line.name.name for line in twin}
     assert [line.probability for line in twin] == sorted((line.probability for line in twin), reverse=True)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from dualmatch import InputError
 from dualmatch.cli.main import main
+from dualmatch.graph.shown_name import shown_name
 from dualmatch.review.app import linked
 from dualmatch.review.serve import Endpoint, ReviewServer
 from reviewing import Client, served
@@ -241,9 +242,9 @@ def test_a_redirect_goes_to_our_own_pages_only(client: Client) -> None:
     ],
 )
 def test_only_addresses_of_the_web_are_links(name: str, is_link: bool) -> None:
-    assert ("href" in linked(name)) == is_link
+    assert ("href" in linked(shown_name(name))) == is_link
     if is_link:
-        assert 'rel="noopener noreferrer nofollow"' in linked(name)
+        assert 'rel="noopener noreferrer nofollow"' in linked(shown_name(name))
 
 
 def test_endpoints() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from functools import partial
 from pathlib import Path
@@ -30,6 +29,7 @@ from dualmatch.cli.shared_options import (
     json_option,
     naming_options,
     path_option,
+    show_labels_option,
     talk_options,
 )
 from dualmatch.errors import InputError
@@ -46,7 +46,7 @@ _PANELS: Final = {
     "Input": "columns formats time_formats on_error max_errors source target time_predicates namespaces",
     "Output": "output output_format reasons relations_path json_path rejected force",
     "Deciding": f"method {' '.join(_DECIDING)} seeds same_ids forbid",
-    "Names": "names labels label_languages prefixes source_prefix target_prefix",
+    "Names": "names labels label_languages show_labels prefixes source_prefix target_prefix",
     "Running": "run_path resume config_path memory_limit kind threads scheduler workers exchange quiet verbose help",
     "The paper's method (temporal, dualmatch)": " ".join(
         [name for name in METHOD_OPTIONS if name not in (*_DECIDING, "memory_limit")] + ["checkpoint"]
@@ -123,6 +123,7 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
     "config_path",
 )
 @names_options
+@show_labels_option
 @side_options
 @reading_options
 @method_options(ALIGN_METHODS)
@@ -145,6 +146,7 @@ def align_command(
     relations_path: Path | None,
     config_path: Path | None,
     names: NamesOptions,
+    show_labels: tuple[Path, ...],
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
@@ -154,7 +156,7 @@ def align_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Align two graphs, in any formats, or the two graphs of a FOLDER.
+    """Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.
 
     A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf .jsonld) or Wikidata's JSON, plain or .gz, .bz2
     or .zst; - is standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
@@ -168,12 +170,12 @@ def align_command(
     \b
     Examples:
       dualmatch align people.csv wikidata.json.gz -o links.tsv
-      dualmatch align a.csv b.ttl -o links.tsv --columns id=key,label=name
+      dualmatch align a.parquet b.ttl -o links.tsv --columns head=who,relation=what,tail=whom,begin=from,end=to
       dualmatch align data/yago-wiki20k -o links.tsv --seeds sup_pairs
-      dualmatch align data/mine -o new.tsv --seeds links.db --forbid links.db
-      dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons
-      dualmatch align a.parquet b.parquet -o links.tsv --engine dask
-      dualmatch align a.ttl b.nt -o links.sssom.tsv --prefix ex=http://example.org/
+      dualmatch align data/mine -o better.tsv --seeds decisions.db --forbid decisions.db
+      dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
+      dualmatch align big.parquet bigger.parquet -o links.tsv --engine dask --scheduler tls://cluster:8786
+      dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
       dualmatch align data/large --run large.run
       dualmatch align data/large --run large.run --resume
     """
@@ -196,6 +198,7 @@ def align_command(
         "same_ids": same_ids,
         "forbid": _pair_file(forbid, paths),
         "reasons": reasons,
+        "show_labels": show_labels or None,
         "output_format": output_format,
         **naming,
     }
@@ -273,10 +276,14 @@ def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
 
 
 def _print_summary(alignment: Alignment, outputs: Outputs) -> None:
-    from dualmatch.methods.summary import Summary
-
-    console.say(Summary.of(alignment).sentence(f" written to {outputs.links}"))
+    console.say(f"{len(alignment.pairs):,} links written to {outputs.links}")
+    without, left = int(alignment.unlinked.is_no_match.sum()), len(alignment.unmatched)
+    console.say(
+        f"of {alignment.source.n_entities:,} source entities {left - without:,} are undecided, "
+        f"{without:,} have no match"
+    )
+    if alignment.estimated_fdr is not None:
+        share = console.percent(alignment.estimated_fdr)
+        console.say(f"{share} of the links found are expected to be wrong, by their confidence")
     if outputs.relations is not None:
         console.say(f"relations written to {outputs.relations}")
-    page = outputs.links.with_name("report.html")
-    console.say(f"next: {shlex.join(['dualmatch', 'report', str(outputs.links), '-o', str(page)])}")

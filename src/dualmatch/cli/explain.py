@@ -12,6 +12,7 @@ from dualmatch.cli.shared_options import (
     force_option,
     input_folder_option,
     json_option,
+    show_labels_option,
     talk_options,
 )
 
@@ -31,6 +32,7 @@ from dualmatch.cli.shared_options import (
     help="How many facts to print in each list, the weightiest first.",
 )
 @input_folder_option
+@show_labels_option
 @json_option
 @force_option
 @talk_options
@@ -41,15 +43,16 @@ def explain_command(
     versus: str | None,
     top: int,
     folder: Path | None,
+    show_labels: tuple[Path, ...],
     json_path: str | None,
     force: bool,
     quiet: bool,
 ) -> None:
-    """Explain why ENTITY was given its partner in an ALIGNMENT, or none.
+    """Explain why ENTITY, a name, id or label, was given its partner in an ALIGNMENT, or none.
 
-    ENTITY is a name, id or label; ALIGNMENT is a file of links or the folder of a run. The facts that both sides share,
-    and everything else that counted, come with log-odds that add up to the confidence. It needs the file
-    ALIGNMENT.why.npz, which dualmatch align writes beside the links, and the input files.
+    ALIGNMENT is a file of links or the folder of a run. The facts that both sides share, and everything else that
+    counted, come with log-odds that add up to the confidence. It needs the file ALIGNMENT.why.npz, which dualmatch
+    align writes beside the links, and the input files.
 
     \b
     Examples:
@@ -62,7 +65,8 @@ def explain_command(
     from dualmatch.runs.folder import links_of
 
     json_output = console.JsonOutput.checked(json_path, force)
-    why = explain_entity(read_explanation_basis(links_of(alignment), folder), entity, target=target, versus=versus)
+    basis = read_explanation_basis(links_of(alignment), folder, show_labels)
+    why = explain_entity(basis, entity, target=target, versus=versus)
     json_output.write(why.as_dict(top))
     if not quiet and not json_output.to_stdout:
         console.say(why.in_words(top))

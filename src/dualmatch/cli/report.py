@@ -14,6 +14,7 @@ from dualmatch.cli.shared_options import (
     gold_folder_option,
     input_folder_option,
     out_option,
+    show_labels_option,
     talk_options,
 )
 from dualmatch.files.atomic import check_outputs, write_text
@@ -25,10 +26,18 @@ from dualmatch.files.atomic import check_outputs, write_text
 @click.option("--gold", type=PATH, help="All true pairs, two columns of names or ids: adds how right the links are.")
 @gold_folder_option
 @input_folder_option
+@show_labels_option
 @force_option
 @talk_options
 def report_command(
-    alignment: Path, output: Path, gold: Path | None, data: Path | None, folder: Path | None, force: bool, quiet: bool
+    alignment: Path,
+    output: Path,
+    gold: Path | None,
+    data: Path | None,
+    folder: Path | None,
+    show_labels: tuple[Path, ...],
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Show an ALIGNMENT on one page that needs nothing but a browser.
 
@@ -48,7 +57,7 @@ def report_command(
 
     alignment = links_of(alignment)
     beside = (alignment, companion_of(alignment), old_options_of(alignment), record_of(alignment))
-    check_outputs([output], (*beside, gold), force)
-    write_text(output, report_page(gather(alignment, gold, data, folder)))
+    check_outputs([output], (*beside, gold, *show_labels), force)
+    write_text(output, report_page(gather(alignment, gold, data, folder, show_labels)))
     if not quiet:
         console.say(f"report written to {output}")

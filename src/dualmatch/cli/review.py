@@ -9,7 +9,13 @@ from pathlib import Path
 import rich_click as click
 
 from dualmatch.cli import console
-from dualmatch.cli.shared_options import PATH, alignment_argument, input_folder_option, talk_options
+from dualmatch.cli.shared_options import (
+    PATH,
+    alignment_argument,
+    input_folder_option,
+    show_labels_option,
+    talk_options,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +32,17 @@ logger = logging.getLogger(__name__)
 )
 @click.option("--no-open", is_flag=True, help="Print the address, but open no browser.")
 @input_folder_option
+@show_labels_option
 @talk_options
 def review_command(
-    alignment: Path, decisions: Path | None, port: int, host: str, no_open: bool, folder: Path | None, quiet: bool
+    alignment: Path,
+    decisions: Path | None,
+    port: int,
+    host: str,
+    no_open: bool,
+    folder: Path | None,
+    show_labels: tuple[Path, ...],
+    quiet: bool,
 ) -> None:
     """Decide the doubtful pairs of an ALIGNMENT on a local web page.
 
@@ -51,7 +65,7 @@ def review_command(
             "in your place; leave --host out to keep the page to this machine",
             host,
         )
-    serving = ReviewServer(open_session(links_of(alignment), decisions, folder), endpoint)
+    serving = ReviewServer(open_session(links_of(alignment), decisions, folder, show_labels), endpoint)
     console.say(f"reviewing on {serving.address}")
     console.note(f"decisions go to {serving.session.log.path}; end with Ctrl-C")
     if not no_open:

@@ -51,6 +51,12 @@ gold_folder_option = path_option(
 input_folder_option = path_option(
     "--folder", "Where the input files lie now.  [default: where they were when the links were made]"
 )
+show_labels_option = path_option(
+    "--show-labels",
+    "A file of names and labels to show, two tab-separated columns; never compared. Given twice: the source's, then "
+    "the target's.  [default: labels in the input files]",
+    multiple=True,
+)
 json_option = click.option(
     "--json",
     "json_path",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +12,7 @@ from scipy import sparse as sp
 from dualmatch.channels.names import normalised
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.shortlist import best_candidates
-from dualmatch.decode.verdicts import Unlinked, unlinked
+from dualmatch.decode.verdicts import Reason, Unlinked, unlinked
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import NO_PARTNER, Flags, Floats, Ids
 from dualmatch.graph.literals import LiteralPair
@@ -77,10 +76,13 @@ class ExplanationBasis:
             for each in found
         ]
 
-    @property
-    def labels(self) -> tuple[Mapping[int, str], Mapping[int, str]]:
-        """The first label of each source and of each target row; none where the run compared none."""
-        return ({}, {}) if self.literals is None else (self.literals[0].labels, self.literals[1].labels)
+    def __post_init__(self) -> None:
+        """Show labels that were compared where a graph has none of its own to show, as in calls from Python."""
+        for side, literals in zip(("source", "target"), self.literals or (), strict=False):
+            graph: TemporalGraph = getattr(self, side)
+            if not graph.labels and literals.labels:
+                named = {graph.entities[row]: label for row, label in literals.labels.items()}
+                object.__setattr__(self, side, graph.with_labels(named))
 
     def as_written(self, row: int, other: int, texts: tuple[str, str] | None) -> tuple[str, str] | None:
         """Two normalised labels of a source and a target row, as their files have them."""
@@ -124,6 +126,12 @@ class ExplanationBasis:
             MORE_LIKELY_THAN_NOT,
             alone=self.forbidden.alone,
         )
+
+    def why_unlinked(self, at: int) -> str:
+        """Why the `at`-th source in no link has none, in words for people."""
+        none, best = self.unlinked, int(self.unlinked.best[at])
+        name = str(self.target.shown(best)) if best >= 0 else ""
+        return Reason(none.reason[at]).in_words(name, float(none.probability[at]))
 
     def flipped(self) -> ExplanationBasis:
         """The same with source and target swapped, for questions about target entities.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.explain.explanation import Aspect, Candidate, Explanation, Fact, Lack, SharedFact
 from dualmatch.graph.arrays import Ids
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.shown_name import short_form, shown_name
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, precision_of
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.pair_evidence import PairEvidence
@@ -38,9 +41,8 @@ def explain_entity(
     basis = _basis(alignment)
     if target:
         basis = basis.flipped()
-    here, there = basis.labels
-    row = _row_of(entity, basis.source, basis.source_ids, here)
-    rival = None if versus is None else _row_of(versus, basis.target, basis.target_ids, there)
+    row = _row_of(entity, basis.source, basis.source_ids)
+    rival = None if versus is None else _row_of(versus, basis.target, basis.target_ids)
     return _Explainer(basis, row, rival).explanation()
 
 
@@ -96,7 +98,8 @@ class _Explainer:
         if self.at is None or self.match is None:
             none = basis.unlinked
             at = int(np.searchsorted(none.row, self.row))
-            words, category = none.in_words(at, basis.target.entities), Reason(none.reason[at]).name.lower()
+            words = basis.why_unlinked(at)
+            category = Reason(none.reason[at]).name.lower()
             verdict = none.verdict(at)
             confidence = float(none.confidence[at]) if verdict is Verdict.NO_MATCH else None
             return Explanation(
@@ -110,7 +113,7 @@ class _Explainer:
                 words,
                 category,
                 others,
-                label=basis.labels[0].get(self.row),
+                label=basis.source.labels.get(name),
                 needed=self._needed(Reason(none.reason[at])),
             )
         evidence = self.evidence[self.match]
@@ -126,8 +129,8 @@ class _Explainer:
             category=None,
             others=others,
             balance=evidence.balance,
-            label=basis.labels[0].get(self.row),
-            match_label=basis.labels[1].get(self.match),
+            label=basis.source.labels.get(name),
+            match_label=basis.target.labels.get(basis.target.entities[self.match]),
             texts=basis.as_written(self.row, self.match, evidence.texts),
         )
 
@@ -136,16 +139,16 @@ class _Explainer:
         if not self.others or reason in (Reason.TOLD, Reason.NO_FACTS):
             return ()
         basis, other = self.basis, self.others[0]
-        evidence, name = self.evidence[other], basis.target.entities[other]
+        evidence, name = self.evidence[other], basis.target.shown(other)
         short, rivals = -evidence.log_odds, evidence.balance.rivals
         holder = np.flatnonzero(basis.pairs[:, 1] == other)
         found = []
         if reason is Reason.TIED and len(self.others) > 1:
-            rival = basis.target.entities[self.others[1]]
+            rival = basis.target.shown(self.others[1])
             found.append(f"a fact that {name} shares and {rival} does not, or the other way round")
         if len(holder) and not basis.many_to_one:
             at = int(holder[0])
-            holds = f"{basis.source.entities[int(basis.pairs[at, 0])]} (confidence {basis.confidence[at]:.3f})"
+            holds = f"{basis.source.shown(int(basis.pairs[at, 0]))} (confidence {basis.confidence[at]:.3f})"
             found.append(f"more evidence for {name} than {holds} has, which is linked with it")
         if short > 0.0:
             found.append(_more_facts(short, shared_in_words(basis, evidence.first(1))))
@@ -167,32 +170,31 @@ class _Explainer:
         return [other for at, other in enumerate(listed) if at < least or self.probabilities[other] >= _VISIBLE]
 
     def _candidate(self, other: int) -> Candidate:
-        evidence = self.evidence[other]
+        evidence, name = self.evidence[other], self.basis.target.entities[other]
         probability = min(1.0, self.probabilities.get(other, 0.0))
         return Candidate(
-            self.basis.target.entities[other],
+            name,
             probability,
             evidence.log_odds,
             shared_in_words(self.basis, evidence),
             self._lacks(evidence),
             evidence.balance,
-            self.basis.labels[1].get(other),
+            self.basis.target.labels.get(name),
             self.basis.as_written(self.row, other, evidence.texts),
         )
 
     def _lacks(self, evidence: PairEvidence) -> tuple[Lack, ...]:
         """Against the match: facts that weigh less with this candidate. Without one: facts it does not share."""
-        source, labels = self.basis.source, self.basis.labels[0]
-        here = _by_side(evidence)
+        source, here = self.basis.source, _by_side(evidence)
         if self.match is None:
             missing = (side for side in sides_of_entity(source, self.row).tolist() if side not in here)
             return tuple(
-                sorted((Lack(fact_of(source, side, labels), None) for side in missing), key=lambda lack: str(lack.fact))
+                sorted((Lack(fact_of(source, side), None) for side in missing), key=lambda lack: str(lack.fact))
             )
         with_match = _by_side(self.evidence[self.match])
         short = {side: weight - here.get(side, 0.0) for side, weight in with_match.items()}
         return tuple(
-            Lack(fact_of(source, side, labels), less)
+            Lack(fact_of(source, side), less)
             for side, less in sorted(short.items(), key=lambda item: -round(item[1], 9))
             if less > _VISIBLE_WEIGHT
         )
@@ -218,8 +220,8 @@ def _basis(alignment: Alignment | ExplanationBasis) -> ExplanationBasis:
     return alignment if isinstance(alignment, ExplanationBasis) else basis_of(alignment)
 
 
-def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None, labels: Mapping[int, str]) -> int:
-    """Row of an entity by its name or, where no name is meant, by its id, else by its label."""
+def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
+    """Row of an entity by its name or, where no name is meant, by its id, else by what is shown of it."""
     if not isinstance(entity, str):
         raise InputError(f"{entity!r} is no name of an entity; give a text")
     if entity in graph.entity_rows:
@@ -228,7 +230,7 @@ def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None, labels: M
         rows = np.flatnonzero(ids == int(entity)) if len(entity) < 19 else np.zeros(0, np.intp)
         if len(rows):
             return int(rows[0])
-    labelled = [row for row, label in labels.items() if label.casefold() == entity.casefold()]
+    labelled = _shown_as(entity.casefold(), graph)
     if len(labelled) == 1:
         return labelled[0]
     if labelled:
@@ -239,23 +241,37 @@ def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None, labels: M
     raise InputError(f"{entity!r} is not an entity of {graph.name}; {_hint(entity, graph.entities)}")
 
 
+def _shown_as(text: str, graph: TemporalGraph) -> list[int]:
+    """Rows of entities with this label, else of those whose name in short, or in words, is this."""
+    named = [name for name, label in graph.labels.items() if label.casefold() == text]
+    rows = [graph.entity_rows[name] for name in named if name in graph.entity_rows]
+    if rows:
+        return rows
+    last = re.split(r"[ _:]", text)[-1]  # of one word only: most names do not have it, and need not be looked at
+    holding = (row for row, name in enumerate(graph.entities) if last in unquote(name).casefold())
+    shown = ((row, shown_name(graph.entities[row])) for row in holding)
+    return [row for row, each in shown if text in (each.text.casefold(), short_form(each.name).casefold())]
+
+
 def _hint(entity: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(entity, names, n=3) if len(names) <= _SEARCHED else []
     return f"did you mean {' or '.join(map(repr, near))}?" if near else "give a name or id that its files hold"
 
 
-def fact_of(graph: TemporalGraph, side: int, labels: Mapping[int, str] | None = None) -> Fact:
-    """A fact side in words; `labels` of entity rows stand beside their names."""
+def fact_of(graph: TemporalGraph, side: int) -> Fact:
+    """A fact side in words."""
+    labels = graph.labels
     if side >= 2 * graph.n_facts:
         dates, row = graph.dates, side - 2 * graph.n_facts
         time = time_in_words(int(dates.begin[row]), int(dates.end[row]), graph.opaque_times)
-        return Fact(graph.relations[dates.relation[row]], None, True, time)
+        relation = graph.relations[dates.relation[row]]
+        return Fact(relation, None, True, time, None, labels.get(relation))
     fact = side % graph.n_facts
     is_subject = side < graph.n_facts
-    other = graph.tail[fact] if is_subject else graph.head[fact]
+    other = graph.entities[graph.tail[fact] if is_subject else graph.head[fact]]
+    relation = graph.relations[graph.relation[fact]]
     time = time_in_words(int(graph.begin[fact]), int(graph.end[fact]), graph.opaque_times)
-    label = None if labels is None else labels.get(int(other))
-    return Fact(graph.relations[graph.relation[fact]], graph.entities[other], is_subject, time, label)
+    return Fact(relation, other, is_subject, time, labels.get(other), labels.get(relation))
 
 
 def time_rows(graph: TemporalGraph, sides: Ids) -> Ids:
@@ -298,7 +314,7 @@ def sides_of_entity(graph: TemporalGraph, entity: int) -> Ids:
 
 def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[SharedFact, ...]:
     """Pairs of fact sides by name, each with what the two facts have in common."""
-    source, target, labels = basis.source, basis.target, basis.labels
+    source, target = basis.source, basis.target
     here, there = evidence.source_side, evidence.target_side
     (relation, entity), (other_relation, other_entity) = _ends(source, here), _ends(target, there)
     same_relation = (basis.same_relation(relation, other_relation) | (entity < 0)).tolist()
@@ -308,8 +324,8 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
     columns = here.tolist(), there.tolist(), *rows, same_relation, same_entity, evidence.weight.tolist()
     return tuple(
         SharedFact(
-            fact_of(source, left, labels[0]),
-            fact_of(target, right, labels[1]),
+            fact_of(source, left),
+            fact_of(target, right),
             _same(by_relation, by_entity),
             _same_dates(basis, row, other_row),
             weight,

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from dualmatch.charts.markup import el, visible
+from dualmatch.graph.shown_name import ShownName, shown_name
 from dualmatch.methods.evidence.pair_evidence import LABELS_COMPARED, Balance
 
 Aspect = Literal["relation", "entity"]
@@ -20,14 +21,21 @@ class Fact:
     is_subject: bool  # whether the entity that sees it is the fact's head
     time: str  # in words; empty where there is none
     label: str | None = None  # of the entity at the other end, where one is known
+    relation_label: str | None = None
 
     @property
-    def other_in_words(self) -> str | None:
-        """The entity at the other end, with its label."""
-        return None if self.other is None else with_label(self.other, self.label)
+    def shown_other(self) -> ShownName | None:
+        """How people see the entity at the other end."""
+        return None if self.other is None else shown_name(self.other, self.label)
+
+    @property
+    def shown_relation(self) -> ShownName:
+        """How people see the relation."""
+        return shown_name(self.relation, self.relation_label)
 
     def __str__(self) -> str:
-        return self.with_other(self.relation, self.other_in_words) + (f", {self.time}" if self.time else "")
+        other = None if self.other is None else str(self.shown_other)
+        return self.with_other(self.shown_relation.text, other) + (f", {self.time}" if self.time else "")
 
     def with_other(self, relation: str, other: str | None) -> str:
         """The relation and the entity at the other end, in these words."""
@@ -47,11 +55,9 @@ class SharedFact:
     def __str__(self) -> str:
         fact, other = self.fact, self.counterpart
         backwards = " read backwards" if fact.is_subject != other.is_subject else ""
-        relation = _beside(fact.relation, other.relation + backwards, "relation" in self.same)
+        relation = _beside(fact.shown_relation.text, other.shown_relation.text + backwards, "relation" in self.same)
         is_date = fact.other is None or other.other is None
-        entity = (
-            None if is_date else _beside(fact.other_in_words or "", other.other_in_words or "", "entity" in self.same)
-        )
+        entity = None if is_date else _beside(str(fact.shown_other), str(other.shown_other), "entity" in self.same)
         words = fact.with_other(relation, entity)
         if fact.time == other.time:
             return words + (f", {fact.time}" if fact.time else "")
@@ -143,7 +149,7 @@ class Explanation:
             lines += [f"Log-odds {self.log_odds:+.2f}, which add up from:", *_lines(self, top)]
         for other in self.others:
             likely = f"probability {other.probability:.3f}, log-odds {other.log_odds:+.2f}"
-            name = with_label(other.name, other.label)
+            name = shown_name(other.name, other.label)
             lines.append(f"Candidate {name}: {likely}" if self.match is None else f"Not {name}: {likely}")
             if self.match is None:
                 lines += _lines(other, top)
@@ -159,9 +165,9 @@ class Explanation:
     def _headline(self) -> str:
         if self.match is None:
             sure = "" if self.confidence is None else f" (confidence {self.confidence:.3f})"
-            return f"{with_label(self.entity, self.label)}: {self.verdict}{sure}: {self.reason}"
+            return f"{shown_name(self.entity, self.label)}: {self.verdict}{sure}: {self.reason}"
         how = "given as a seed" if self.is_seed else f"confidence {self.confidence:.3f}"
-        return f"{with_label(self.entity, self.label)} = {with_label(self.match, self.match_label)} ({how})"
+        return f"{shown_name(self.entity, self.label)} = {shown_name(self.match, self.match_label)} ({how})"
 
     def __str__(self) -> str:
         return self.in_words()
@@ -186,15 +192,6 @@ def _lack_lines(lacks: tuple[Lack, ...], top: int) -> list[str]:
     if len(lacks) > top:
         lines.append(f"    … and {len(lacks) - top:,} more")
     return lines
-
-
-def with_label(name: str, label: str | None) -> str:
-    """An entity by its name, with its label where that says more.
-
-    >>> with_label("Q7259", "Ada Lovelace"), with_label("Ada", "Ada")
-    ('Q7259 “Ada Lovelace”', 'Ada')
-    """
-    return name if label is None or label == name else f"{name} “{label}”"
 
 
 def _beside(here: str, there: str, same: bool) -> str:

@@ -57,7 +57,8 @@ def grown(graph: TemporalGraph, more: TemporalGraph) -> Grown:
     all_dates = EntityDates.of_rows(np.concatenate([old_dates, dates]))
     opaque = graph.opaque_times if graph.has_times or not more.has_times else more.opaque_times
     columns = head, relation, tail, begin, end, tuple(entities), tuple(relations)
-    whole = TemporalGraph(*columns, name=graph.name, opaque_times=opaque, dates=all_dates)
+    labels = {**graph.labels, **more.labels}
+    whole = TemporalGraph(*columns, name=graph.name, opaque_times=opaque, dates=all_dates, labels=labels)
     return Grown(whole, row_of, len(new) - len(facts) + len(new_dates) - len(dates), touched)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
@@ -17,6 +18,7 @@ from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column
 from dualmatch.graph.fact_table import fact_table
+from dualmatch.graph.shown_name import ShownName, shown_name
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.graph.written_dates import parse_span
 
@@ -59,6 +61,9 @@ class TemporalGraph:
         What to call the graph in messages.
     opaque_times:
         True when times are bare ids without a calendar.
+    labels:
+        What people see in place of names, of entities and relations. No method reads them: see `align` for names that
+        are compared.
 
     Examples
     --------
@@ -77,6 +82,7 @@ class TemporalGraph:
     name: str = field(default="graph", kw_only=True)
     opaque_times: bool = field(default=False, kw_only=True)
     dates: EntityDates = field(default_factory=EntityDates.none, kw_only=True)
+    labels: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         for column in ("head", "relation", "tail", "begin", "end"):
@@ -182,6 +188,24 @@ class TemporalGraph:
         """The same entities and relations with some of the facts only, and some of the entity dates (None: all)."""
         columns = {name: getattr(self, name)[rows] for name in ("head", "relation", "tail", "begin", "end")}
         return replace(self, **columns, dates=self.dates if dates is None else self.dates.at(dates))
+
+    def with_labels(self, labels: Mapping[str, str]) -> Self:
+        """The same with labels to show; those of other names are left out, and new ones replace old ones.
+
+        >>> graph = TemporalGraph.from_facts([("Q7259", "P69", "Q1")]).with_labels({"Q7259": "Ada Lovelace"})
+        >>> str(graph.shown(0)), str(graph.shown(1))
+        ('Ada Lovelace [Q7259]', 'Q1')
+        """
+        known = {*self.entities, *self.relations}
+        labelled = copy(self)  # nothing else changes, so nothing is checked again
+        own = {name: label for name, label in labels.items() if name in known}
+        object.__setattr__(labelled, "labels", {**self.labels, **own})
+        return labelled
+
+    def shown(self, entity: int | str) -> ShownName:
+        """How people see an entity, given by its row or by its name; a relation by its name."""
+        name = entity if isinstance(entity, str) else self.entities[entity]
+        return shown_name(name, self.labels.get(name))
 
     def rows_of(self, names: Iterable[str]) -> Ids:
         """Row number of each of some entity names; -1 where there is none.

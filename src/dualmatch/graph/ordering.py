@@ -33,8 +33,8 @@ def sorted_by_name(graph: TemporalGraph) -> tuple[TemporalGraph, Rows]:
     head, relation, tail, begin, end = (each[order] for each in (head, relation, tail, graph.begin, graph.end))
     dates = graph.dates.renumbered(entity_row, relation_row)
     columns = head, relation, tail, begin, end, entities, relations
-    ordered = TemporalGraph(*columns, name=graph.name, opaque_times=graph.opaque_times, dates=dates)
-    return ordered, entity_order
+    name, opaque, labels = graph.name, graph.opaque_times, graph.labels
+    return TemporalGraph(*columns, name=name, opaque_times=opaque, dates=dates, labels=labels), entity_order
 
 
 def fact_order(

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 from pyoxigraph import NamedNode
 
 from dualmatch.errors import InputError, OutputError
+from dualmatch.graph.iris import ROOT, beginning_of, is_iri, prefix_of
 
 Side = Literal["source", "target"]
 
@@ -25,18 +26,7 @@ BUILT_IN: Final = {
 }
 """Prefixes that SSSOM defines."""
 
-_IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://|[^/\s])[^\x00-\x20<>\"{}|^`\\]*\Z")
-_IRI_SCHEMES: Final = ("http:", "https:", "urn:", "file:", "ftp:", "tag:", "info:")
-_ROOT: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+")
 _MOST_OF_A_HOST: Final = 3  # beginnings that have a prefix each
-_KNOWN: Final = {
-    "http://www.wikidata.org/entity/": "wd",
-    "http://dbpedia.org/resource/": "dbr",
-    "http://dbpedia.org/ontology/": "dbo",
-    "http://yago-knowledge.org/resource/": "yago",
-    "http://schema.org/": "schema",
-    "https://schema.org/": "schema",
-}
 _PREFIX: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 
 
@@ -129,14 +119,14 @@ class Naming:
         starts: dict[str, set[str]] = {}
         for name in names:
             if is_iri(name) and not self._covering(name):
-                host = _ROOT.match(name)
-                starts.setdefault(name if host is None else host[0], set()).add(_beginning(name))
+                host = ROOT.match(name)
+                starts.setdefault(name if host is None else host[0], set()).add(beginning_of(name))
         bases: set[str] = set()
         for root, found in starts.items():
             bases |= {f"{root}/", *found & {root}} if len(found) > _MOST_OF_A_HOST else found
         more: dict[str, str] = {}
         for base in sorted(bases):
-            word = _word_of(base)
+            word = prefix_of(base)
             free = (name for name in chain([word], (f"{word}{n}" for n in count(2))) if name not in BUILT_IN)
             more[next(name for name in free if name not in self.prefixes and name not in more)] = base
         return Naming({**self.prefixes, **more}, self.source_prefix, self.target_prefix)
@@ -146,40 +136,11 @@ class Naming:
         return [
             prefix
             for prefix, iri in self.prefixes.items()
-            if name.startswith(iri) and (len(name) > len(iri) or _ROOT.fullmatch(name))
+            if name.startswith(iri) and (len(name) > len(iri) or ROOT.fullmatch(name))
         ]
 
     def _prefix(self, side: Side) -> str:
         return self.source_prefix if side == "source" else self.target_prefix
-
-
-def _beginning(iri: str) -> str:
-    """What a prefix may stand for: all but the last part, or what is ASCII; of an IRI that is only a host, all of it.
-
-    >>> [_beginning(iri) for iri in ("http://e.org/a/b#c", "https://e.org/", "https://e.org/a/ü/b", "urn:isbn:1")]
-    ['http://e.org/a/b#', 'https://e.org', 'https://e.org/a/', 'urn:isbn:']
-    """
-    root = _ROOT.match(iri)
-    if root is not None and iri.removeprefix(root[0]) in ("", "/"):
-        return root[0]
-    ascii_, start = (re.match(rf"{letter}*[/#:](?=.)", iri) for letter in ("[!-~]", "."))
-    if ascii_ and (root is None or ascii_[0].startswith(f"{root[0]}/")):  # more than the scheme of a host
-        return ascii_[0]
-    return start[0] if start else iri
-
-
-def _word_of(base: str) -> str:
-    """A name for a prefix: known, the host without ``www`` and its last part, or of a URN its kind.
-
-    >>> [_word_of(base) for base in ("http://www.wikidata.org/entity/", "http://fr.dbpedia.org/resource/", "urn:isbn:")]
-    ['wd', 'fr_dbpedia', 'isbn']
-    """
-    if base in _KNOWN:
-        return _KNOWN[base]
-    host = re.match(r"[^:]+://(?:[^@/?#]*@)?(?:www\.)?([^/?#:]*)", base)
-    parts = host[1].split(".") if host else [part for part in base.split(":") if part][-1:]
-    word = re.sub(r"[^A-Za-z0-9]+", "_", "_".join(parts[:-1] or parts)).strip("_")
-    return word if word[:1].isalpha() else f"ns{word}"
 
 
 def _as_uri(local: str) -> str:
@@ -202,15 +163,6 @@ def decoded(local: str) -> str:
             return found[0]
 
     return re.sub(r"(?:%[89A-F][0-9A-F])+", letters, local)
-
-
-def is_iri(name: str) -> bool:
-    """Whether a name is an absolute IRI.
-
-    >>> is_iri("http://example.org/Ada"), is_iri("Ada: a life")
-    (True, False)
-    """
-    return name.startswith(_IRI_SCHEMES) and _IRI.match(name) is not None
 
 
 def parse_prefixes(given: Iterable[str]) -> dict[str, str]:

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from dualmatch.files.table_writer import DECIMALS
-from dualmatch.links.naming import BUILT_IN, Naming, Side, decoded, is_iri
+from dualmatch.graph.iris import is_iri
+from dualmatch.links.naming import BUILT_IN, Naming, Side, decoded
 from dualmatch.version import __version__
 
 NO_TERM: Final = "sssom:NoTermFound"

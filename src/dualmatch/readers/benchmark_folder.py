@@ -28,7 +28,7 @@ from dualmatch.graph.ordering import sorted_by_name
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.delimited import read_delimited
 from dualmatch.readers.facts import Collector
-from dualmatch.readers.read import Reading, literals_of
+from dualmatch.readers.read import Reading, labelled, literals_of
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import OnError
 from dualmatch.readers.time_column import WRONG, TimeParser
@@ -315,4 +315,5 @@ def read_openea(folder: Path, side: str, options: ReadOptions) -> Reading:
         table = read_fields(attributes, ("entity", "attribute", "value"), 3, "an attribute")
         collector.literal_tables.append(table.select("entity", "attribute", "value"))
     literals = literals_of(graph, collector.literal_tables, options)
+    graph = labelled(graph, collector.literal_tables, options)
     return Reading(graph, literals, collector.rejections, tuple(collector.notes))

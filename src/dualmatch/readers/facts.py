@@ -84,6 +84,9 @@ class Collector:
         self.left_out: Counter[str] = Counter()
         """How much was understood and left out, by kind, in words."""
         self.literal_tables: list[pl.DataFrame] = []
+        """What is compared, or kept for other reasons."""
+        self.label_tables: list[pl.DataFrame] = []
+        """Labels that are not compared: they are shown only."""
         self.known_kinds: dict[str, str] = {}
         """What a column of a table of entities holds, by its name, where that is known already."""
         if known is not None:
@@ -138,11 +141,16 @@ class Collector:
 
     def add_literals(self, table: pl.DataFrame) -> None:
         """Keep literals, if wanted: columns of entities, attributes and values, without white space around them."""
-        if not self.options.literals:
-            return
         table.columns = ["entity", "attribute", "value"]
         table = table.with_columns(pl.all().cast(pl.String).str.strip_chars())
-        self.literal_tables.append(table.filter((pl.col("entity") != "") & (pl.col("value") != "")))
+        self.keep_literals(table.filter((pl.col("entity") != "") & (pl.col("value") != "")))
+
+    def keep_literals(self, table: pl.DataFrame) -> None:
+        """Keep all that is said, if wanted, else the labels: ``entity``, ``attribute``, ``value``, ``language``."""
+        if self.options.literals:
+            self.literal_tables.append(table)
+        else:
+            self.label_tables.append(table.filter(pl.col("attribute") == LABEL))
 
     def add(self, rows: Rows) -> None:
         """Check rows, reject those that fail, keep the rest; white space around names is dropped."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_name
-from dualmatch.files.text_lines import LINE, read_fields
+from dualmatch.files.text_lines import LINE
 from dualmatch.graph.frames import ArrowFrame, is_frame
 from dualmatch.graph.literals import ALIAS, LABEL, NAMING, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
@@ -32,6 +32,7 @@ from dualmatch.readers.frame import read_frame, read_parquet
 from dualmatch.readers.rdf import read_rdf
 from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError, Rejections
+from dualmatch.readers.shown_labels import labels_to_show, read_labels
 from dualmatch.readers.wikidata import read_wikidata
 
 logger = logging.getLogger(__name__)
@@ -172,9 +173,16 @@ def read(
     graph = collector.graph(name or names[0])
     logger.info("read %r", graph)
     literals = literals_of(graph, collector.literal_tables, options)
+    graph = labelled(graph, [*collector.literal_tables, *collector.label_tables], options)
     if collector.rejections.total:
         logger.warning("%s: %s", graph.name, collector.rejections.in_words)
     return Reading(graph, literals, collector.rejections, tuple(collector.notes))
+
+
+def labelled(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: ReadOptions) -> TemporalGraph:
+    """A graph with the labels to show that files and the file of labels hold, whether or not they are compared."""
+    own = [] if options.labels is None else [read_labels(options.labels)]
+    return graph.with_labels(labels_to_show([*tables, *own], graph, options.label_languages))
 
 
 def literals_of(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: ReadOptions) -> Literals | None:
@@ -221,12 +229,6 @@ def ids_as_labels(graph: TemporalGraph) -> pl.DataFrame:
     last = [unquote(re.split(r"[/#]", name.rstrip("/#"))[-1]) if "://" in name else name for name in ids]
     columns = {"entity": ids, "value": [name.replace("_", " ") for name in last]}
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(attribute=pl.lit(LABEL))
-
-
-def read_labels(path: Path) -> pl.DataFrame:
-    """A file of names and labels as columns ``entity``, ``attribute`` and ``value``."""
-    table = read_fields(path, ("entity", "value"), 2, "a label")
-    return table.select("entity", pl.lit(LABEL).alias("attribute"), "value")
 
 
 def _collect(source: Source, collector: Collector) -> str:

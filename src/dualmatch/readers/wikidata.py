@@ -22,6 +22,7 @@ from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.columns import FACT, POINT
 from dualmatch.readers.facts import LITERAL, Collector, Rows
 from dualmatch.readers.read_options import TimePredicates
+from dualmatch.readers.shown_labels import preferred
 from dualmatch.readers.time_column import WRONG
 from dualmatch.readers.wikibase_time import reversed_intervals, time_code, without_times
 
@@ -151,7 +152,7 @@ class _WikidataReader:
             add(Rows(self.path, table, lambda row, table=table: " ".join(map(str, table.row(row)[1:]))))  # type: ignore[misc]
         if self._literals:
             texts = dict.fromkeys(("entity", "attribute", "value", "language"), pl.String)
-            self.collector.literal_tables.append(pl.DataFrame(self._literals, schema=texts, orient="row"))
+            self.collector.keep_literals(pl.DataFrame(self._literals, schema=texts, orient="row"))
         self._facts, self._dates, self._literals = [], [], []
 
     def _reject(self, why: str, number: int, text: str = "") -> None:
@@ -175,11 +176,13 @@ class _WikidataReader:
                     self._reject(f"no Wikidata entity: {_statement(place, relation, head)}: {_fault(error)}", number)
 
     def _take_labels(self, head: str, attribute: str, labels: dict[str, Any], number: int) -> None:
+        shown = None if attribute != LABEL else preferred(labels, self.collector.options.label_languages)
         for language, given in labels.items():
             for label in given if isinstance(given, list) else [given]:
                 if not self._keeps_literals:
                     self._left_out["labels"] += 1
-                    continue
+                    if language != shown:  # one is enough to show, and there may be hundreds
+                        continue
                 try:
                     self._literals.append((head, attribute, _text(label["value"]), language))
                 except _NOT_AN_ENTITY as error:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from markupsafe import Markup
 
-from dualmatch.charts.markup import Child, name_of, percent
+from dualmatch.charts.markup import Child, percent
 from dualmatch.charts.svg import Line, lines
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.evaluate import CAUSES, Calibration, cause_of
@@ -87,8 +87,9 @@ def errors_of(findings: Findings) -> Errors:
     by_cause: dict[str, list[Sequence[Child]]] = {}
     for (source, target), sure in wrong:
         cause = causes.get((source, partner[source]), _OTHER) if source in partner else _ALONE
-        truth = name_of(partner[source]) if source in partner else "–"
-        by_cause.setdefault(cause, []).append((name_of(source), name_of(target), truth, f"{sure:.3f}"))
+        truth = findings.target_name(partner[source]) if source in partner else "–"
+        names = findings.source_name(source), findings.target_name(target)
+        by_cause.setdefault(cause, []).append((*names, truth, f"{sure:.3f}"))
     return Errors(
         len(wrong),
         len(missed),

@@ -16,6 +16,7 @@ from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.explain.explain import explain_entity
 from dualmatch.explain.explanation import Candidate, Explanation
 from dualmatch.graph.profile import GraphProfile
+from dualmatch.graph.shown_name import shown_name
 from dualmatch.report.findings import Findings
 
 Graphs = tuple[GraphProfile, GraphProfile]
@@ -174,7 +175,13 @@ def relation_rows(relations: Sequence[Mapping[str, Any]]) -> Rows:
     """Relations that say the same, the best supported first."""
     ordered = sorted(relations, key=lambda row: (-row["support"], -row["score"], row["source"], row["target"]))
     return [
-        (name_of(row["source"]), name_of(row["target"]), row["direction"], f"{row['score']:.3f}", f"{row['support']:,}")
+        (
+            shown_name(row["source"]).html(),
+            shown_name(row["target"]).html(),
+            row["direction"],
+            f"{row['score']:.3f}",
+            f"{row['support']:,}",
+        )
         for row in ordered
     ]
 

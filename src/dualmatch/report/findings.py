@@ -9,12 +9,14 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from dualmatch.config import EXPLAINED
 from dualmatch.evaluate import LinkQuality, link_quality
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.profile import GraphProfile, profile_of
+from dualmatch.graph.shown_name import shown_name
 from dualmatch.links.read import LinksFile, read_gold
 from dualmatch.runs.companion import companion_of, read_explanation_basis
 from dualmatch.runs.options_file import links_file, old_options_of
@@ -47,6 +49,14 @@ class Findings:
     def outcome(self) -> Outcome | None:
         """How the run went."""
         return None if self.record is None else self.record.outcome
+
+    def source_name(self, name: str) -> Markup:
+        """A source entity as people see it."""
+        return shown_name(name, self.basis and self.basis.source.labels.get(name)).html()
+
+    def target_name(self, name: str) -> Markup:
+        """A target entity as people see it."""
+        return shown_name(name, self.basis and self.basis.target.labels.get(name)).html()
 
     @property
     def found(self) -> NDArray[np.float64]:
@@ -85,17 +95,23 @@ class Findings:
         return link_quality(self.found_links, self.found, self.gold, self.no_matches, self.undecided, given)
 
 
-def gather(path: Path, gold: Path | None = None, data: Path | None = None, folder: Path | None = None) -> Findings:
+def gather(
+    path: Path,
+    gold: Path | None = None,
+    data: Path | None = None,
+    folder: Path | None = None,
+    show_labels: Sequence[Path] = (),
+) -> Findings:
     """Read an alignment file and the files beside it.
 
     `gold`, `data`: a file of true pairs, and the benchmark folder whose ids it uses. `folder`: where the input files
-    are now.
+    are now. `show_labels`: as in `read_run`.
 
     Raises InputError where a file is missing or cannot be read.
     """
     file = links_file(path)
     (links, confidence), seeds, record = file.links, file.seeds, read_record(path)
-    basis = read_explanation_basis(path, folder) if companion_of(path).exists() else None
+    basis = read_explanation_basis(path, folder, show_labels) if companion_of(path).exists() else None
     return Findings(
         path.name,
         file.method,

@@ -15,10 +15,11 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from dualmatch.charts.markup import el, name_of, templates, visible
+from dualmatch.charts.markup import el, templates, visible
 from dualmatch.decode.verdicts import Verdict as RunVerdict
 from dualmatch.errors import DualMatchError
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.shown_name import ShownName
 from dualmatch.links.decisions import BusyError, ConflictError, DecisionState, EntityDecision, Verdict
 from dualmatch.links.naming import Naming
 from dualmatch.review.export import EXPORTS
@@ -63,15 +64,16 @@ def review_app(
     return app
 
 
-def linked(name: str) -> Markup:
-    """A name; a web address becomes a link to it, anything else does not.
+def linked(shown: ShownName) -> Markup:
+    """A name as people see it; a web address becomes a link to it, anything else does not.
 
-    >>> "href" in linked("http://example.org/Ada"), "href" in linked("javascript:alert(1)")
-    (True, False)
+    >>> from dualmatch.graph.shown_name import shown_name
+    >>> ["href" in linked(shown_name(name)) for name in ("http://example.org/Ada", "javascript:alert(1)")]
+    [True, False]
     """
-    if not _WEB.match(name) or visible(name, 3000) != name:
-        return name_of(name)
-    return el("a", name_of(name), href=name, rel="noopener noreferrer nofollow", target="_blank")
+    if not _WEB.match(shown.name) or visible(shown.name, 3000) != shown.name:
+        return shown.html()
+    return el("a", shown.html(), href=shown.name, rel="noopener noreferrer nofollow", target="_blank")
 
 
 class _Views:
@@ -120,20 +122,20 @@ class _Views:
             "pair.html",
             wanted,
             source=source,
-            source_name=name,
+            source_name=basis.source.shown(name),
             target=target,
-            target_name=None if target is None else names[target],
+            target_name=None if target is None else basis.target.shown(target),
             is_proposed=target == proposed,
             outcome=self._outcome(source),
             is_rejected=target is not None and names[target] in decision.rejected,
-            held_by=holder if holder != name else None,
+            held_by=None if holder in (None, name) else basis.source.shown(holder),
             view=view,
             timeline=timeline(view),
             candidates=candidates_of(basis, source),
             decision=decision,
-            decision_words=_words(decision),
+            decision_words=self._words(decision),
             find=find,
-            found=[(row, names[row]) for row in found],
+            found=[(row, basis.target.shown(row)) for row in found],
             next=session.after(source, wanted),
         )
 
@@ -142,12 +144,12 @@ class _Views:
         queue, basis = self.session.queue, self.session.run.basis
         verdict = VERDICTS[queue.verdict[source]]
         if verdict is RunVerdict.LINKED:
-            partner = basis.target.entities[int(queue.proposed[source])]
-            return f"Linked with {visible(partner)}, confidence {queue.probability[source]:.3f}"
+            partner = basis.target.shown(int(queue.proposed[source]))
+            return f"Linked with {visible(str(partner))}, confidence {queue.probability[source]:.3f}"
         none = basis.unlinked
         at = int(np.searchsorted(none.row, source))
         sure = f" (confidence {none.confidence[at]:.3f})" if verdict is RunVerdict.NO_MATCH else ""
-        return f"{verdict.capitalize()}{sure}: {visible(none.in_words(at, basis.target.entities), 400)}"
+        return f"{verdict.capitalize()}{sure}: {visible(basis.why_unlinked(at), 400)}"
 
     async def decide(self, request: Request) -> Response:
         form, session, basis = await read_form(request), self.session, self.session.run.basis
@@ -232,19 +234,20 @@ class _Views:
             decided=session.decided_in(state),
             entities=session.run.basis.source.n_entities,
             last=last,
-            last_words="" if last is None else _words(state.of(last[1])),
+            last_name="" if last is None else session.run.basis.source.shown(last[1]).html(),
+            last_words="" if last is None else self._words(state.of(last[1])),
             **values,
         )
         return HTMLResponse(page, status_code)
 
-
-def _words(decision: EntityDecision) -> str:
-    """What was decided about an entity, in words."""
-    if decision.partner is not None:
-        return f"accepted as {visible(decision.partner)}"
-    if decision.status == "rejected":
-        return f"not {', '.join(visible(each, 40) for each in sorted(decision.rejected)[:3])}"
-    return decision.status
+    def _words(self, decision: EntityDecision) -> str:
+        """What was decided about an entity, in words."""
+        shown = self.session.run.basis.target.shown
+        if decision.partner is not None:
+            return f"accepted as {visible(str(shown(decision.partner)))}"
+        if decision.status == "rejected":
+            return f"not {', '.join(visible(shown(each).text, 40) for each in sorted(decision.rejected)[:3])}"
+        return decision.status
 
 
 def _number(text: str, status: int = 400) -> int:

@@ -17,6 +17,7 @@ from dualmatch.explain.explain import fact_of, shared_in_words, sides_of_entity,
 from dualmatch.explain.explanation import Fact, SharedFact
 from dualmatch.graph.arrays import Ids
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.shown_name import ShownName
 from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.methods.evidence.pair_evidence import Balance, PairEvidence
 
@@ -49,7 +50,7 @@ class CandidateLine:
     """A candidate of the source entity."""
 
     row: int
-    name: str
+    name: ShownName
     probability: float
 
 
@@ -84,9 +85,8 @@ class PairView:
 def candidates_of(basis: ExplanationBasis, source: int) -> list[CandidateLine]:
     """The likeliest targets of a source entity, the best first."""
     listed = ordered(basis.candidates[[source]], basis.target_ranks)
-    names = basis.target.entities
     return [
-        CandidateLine(row, names[row], min(1.0, value))
+        CandidateLine(row, basis.target.shown(row), min(1.0, value))
         for row, value in zip(listed.column.tolist(), listed.value.tolist(), strict=True)
     ][:MOST_CANDIDATES]
 
@@ -194,7 +194,7 @@ def _lane(shown: ShownFact, y: float, x: Axis, side: str) -> Markup:
     return el(
         "g",
         el("title", visible(f"{number}{shown.fact}", 300)),
-        tick(_short(f"{number}{shown.fact.relation}"), _LABEL - 8, y + 4, "end"),
+        tick(_short(f"{number}{shown.fact.shown_relation.text}"), _LABEL - 8, y + 4, "end"),
         el("rect", x=x(low), y=y - 5, width=max(4.0, round(x(high) - x(low), 2)), height=10, rx=3),
         class_=f"fact {side}" + (" matching" if number else ""),
     )

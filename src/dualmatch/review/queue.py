@@ -20,6 +20,7 @@ from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.shown_name import search_text
 
 VERDICTS: Final = tuple(Verdict)
 _LINKED, _UNDECIDED, _NO_MATCH = map(VERDICTS.index, (Verdict.LINKED, Verdict.UNDECIDED, Verdict.NO_MATCH))
@@ -50,14 +51,14 @@ class Queue:
 
     @cached_property
     def _names(self) -> list[str]:
-        return [name.casefold() for name in self.basis.source.entities]
+        return _search_texts(self.basis.source)
 
     @cached_property
     def _target_names(self) -> list[str]:
-        return [name.casefold() for name in self.basis.target.entities]
+        return _search_texts(self.basis.target)
 
     def search(self, text: str) -> Flags:
-        """Source entities whose name, id, or proposed partner's name holds the text."""
+        """Source entities whose label, name or id, or whose proposed partner's label or name, holds the text."""
         wanted = text.casefold()
         found = np.array([wanted in name for name in self._names], dtype=bool)
         there = np.array([wanted in name for name in self._target_names], dtype=bool)
@@ -66,10 +67,10 @@ class Queue:
         return found
 
     def targets(self, text: str, most: int) -> list[int]:
-        """Target entities by name or id: those that are it, begin with it, hold it, in this order."""
+        """Target entities by label, name or id: those that are it, begin with it, hold it, in this order."""
         wanted, names = text.casefold(), self._target_names
         holding = [row for row, name in enumerate(names) if wanted in name]
-        holding.sort(key=lambda row: (names[row] != wanted, not names[row].startswith(wanted), len(names[row])))
+        holding.sort(key=lambda row: _distance(names[row].split("\n"), wanted))
         return list(dict.fromkeys([*_with_id(self.basis.target_ids, wanted), *holding]))[:most]
 
     def with_relation(self, relation: int) -> Flags:
@@ -80,6 +81,15 @@ class Queue:
             graph.dates.entity[graph.dates.relation == relation]
         ] = True
         return has
+
+
+def _search_texts(graph: TemporalGraph) -> list[str]:
+    return [search_text(name, graph.labels.get(name)) for name in graph.entities]
+
+
+def _distance(texts: list[str], wanted: str) -> tuple[bool, bool, int]:
+    """How far what is known of an entity is from what is wanted."""
+    return wanted not in texts, not any(text.startswith(wanted) for text in texts), len(texts[0])
 
 
 def _with_id(ids: Ids | None, text: str) -> list[int]:

@@ -7,7 +7,7 @@ import logging
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +62,11 @@ class Endpoint:
         return taken
 
 
-def open_session(links: Path, decisions: Path | None = None, folder: Path | None = None) -> Session:
+def open_session(
+    links: Path, decisions: Path | None = None, folder: Path | None = None, show_labels: Sequence[Path] = ()
+) -> Session:
     """Read a run and open its decisions: ``LINKS.decisions.db`` where no other file is given."""
-    run = read_run(links, folder)
+    run = read_run(links, folder, show_labels)
     path = links.with_name(f"{links.name}.decisions.db") if decisions is None else decisions
     session = Session(links, run, DecisionLog.open(path))
     strangers = len(session.log.state.decided) - session.decided

@@ -6,8 +6,9 @@ read from the input files again, which must be the same to the byte. No pickle; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,14 +25,17 @@ from dualmatch.files.atomic import Transaction
 from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import sha256_of
 from dualmatch.files.npz import Arrays, Stored, load_arrays, read_as, write_arrays
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.readers.shown_labels import with_files_shown
 from dualmatch.runs.graph_pair import KEPT_GRAPHS, GraphPair, checked_pairs, keeps_graphs
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import config_of, links_file, record_of
 from dualmatch.runs.record import RunRecord, read_record
 from dualmatch.runs.stages import about_state, check_state, state_as_arrays, state_of, state_of_chances
 
+logger = logging.getLogger(__name__)
 _KIND: Final = ("the companion of an alignment", "align again")
 _FORMAT: Final = 4
 _FORMATS_BEFORE: Final = (2, 3)  # with options, inputs and hashes in the companion itself; 0.1.0 wrote 2
@@ -120,16 +124,21 @@ def explain(
     return explain_entity(known, entity, target=target, versus=versus)
 
 
-def read_explanation_basis(path: str | Path, folder: str | Path | None = None) -> ExplanationBasis:
+def read_explanation_basis(
+    path: str | Path, folder: str | Path | None = None, show_labels: Sequence[str | Path] = ()
+) -> ExplanationBasis:
     """What explains a written alignment; see `read_run`."""
-    return read_run(path, folder).basis
+    return read_run(path, folder, show_labels).basis
 
 
-def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun:
+def read_run(
+    path: str | Path, folder: str | Path | None = None, show_labels: Sequence[str | Path] = ()
+) -> ExplainedRun:
     """A written alignment and what it rests on; an `InputError` where inputs are gone or have changed.
 
     `path`: the alignment file. `folder`: the folder all input files lie in now, if they were moved. Graphs that a run
-    keeps itself are found beside its links anyway: the folder of a run may be moved.
+    keeps itself are found beside its links anyway: the folder of a run may be moved. `show_labels`: files of labels to
+    show (one for both sides, or one for each), in place of those that the run was given.
     """
     path = Path(path)
     companion = companion_of(path)
@@ -153,6 +162,9 @@ def read_run(path: str | Path, folder: str | Path | None = None) -> ExplainedRun
     pair = spec.read()
     with read_as(companion, *_KIND):
         basis = _basis(stored, pair, bool(options.get("many_to_one", False)))
+    kept = () if record is None else record.call.show_labels
+    shown = _shown(basis, [Path(each) for each in show_labels], kept, place)
+    basis = replace(basis, source=shown[0], target=shown[1])
     return ExplainedRun(basis, options, spec, {str(each.resolve()): sha256 for each, sha256 in inputs.items()})
 
 
@@ -207,6 +219,19 @@ def _basis(stored: Stored, pair: GraphPair, many_to_one: bool) -> ExplanationBas
         many_to_one,
         Forbidden(checked_pairs(stored, "forbidden", graphs) if "forbidden" in arrays else np.zeros((0, 2), np.int32)),
     )
+
+
+def _shown(
+    basis: ExplanationBasis, given: Sequence[Path], kept: Sequence[Path], place: Callable[[Path], Path]
+) -> tuple[TemporalGraph, TemporalGraph]:
+    """Both graphs with labels to show: `given` ones, else those `kept` with the run; these may be gone."""
+    try:
+        return with_files_shown(basis.source, basis.target, given or [*map(place, kept)])
+    except InputError as error:
+        if given:
+            raise
+        logger.warning("labels are not shown, for which --show-labels can be given again: %s", error)
+        return basis.source, basis.target
 
 
 def _refuse_without_evidence(path: Path) -> None:

@@ -177,6 +177,9 @@ def write_graph_pair(pair: GraphPair, path: Path) -> None:
             arrays |= {f"{side}.dates.{column}": getattr(graph.dates, column) for column in _DATES}
         arrays |= texts_as_arrays(f"{side}.entities", graph.entities)
         arrays |= texts_as_arrays(f"{side}.relations", graph.relations)
+        if graph.labels:
+            arrays |= texts_as_arrays(f"{side}.labels.name", [*graph.labels])
+            arrays |= texts_as_arrays(f"{side}.labels.label", [*graph.labels.values()])
     for side, literals in zip(_SIDES, pair.literals or (), strict=False):
         arrays[f"{side}.literals.entity"] = literals.entity
         arrays |= texts_as_arrays(f"{side}.literals.attribute", literals.attribute)
@@ -218,9 +221,11 @@ def _graph(stored: Stored, side: str, about: dict[str, Any]) -> TemporalGraph:
     names = stored.texts(f"{side}.entities"), stored.texts(f"{side}.relations")
     kept = [stored.arrays.get(f"{side}.dates.{column}", head[:0]) for column in _DATES]
     name, opaque = str(about["name"]), bool(about["opaque_times"])
-    return TemporalGraph(
-        head, relation, tail, begin, end, *names, name=name, opaque_times=opaque, dates=EntityDates(*kept)
-    )
+    labels: dict[str, str] = {}
+    if f"{side}.labels.name.ends" in stored.arrays:  # earlier versions kept none
+        labels = dict(zip(*(stored.texts(f"{side}.labels.{part}") for part in ("name", "label")), strict=True))
+    columns = head, relation, tail, begin, end, *names
+    return TemporalGraph(*columns, name=name, opaque_times=opaque, dates=EntityDates(*kept), labels=labels)
 
 
 def _literals(stored: Stored, side: str, graph: TemporalGraph) -> Literals:

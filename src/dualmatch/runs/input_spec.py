@@ -17,9 +17,10 @@ from dualmatch.files.compressed import STANDARD_INPUT
 from dualmatch.files.fingerprint import sha256_of
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.readers.benchmark_folder import is_openea, read_folder, read_openea
-from dualmatch.readers.read import Reading, literals_of, read, read_labels
+from dualmatch.readers.read import Reading, labelled, literals_of, read
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import Rejections
+from dualmatch.readers.shown_labels import read_labels
 from dualmatch.runs.graph_pair import KEPT_GRAPHS, GraphPair, keeps_graphs, read_graph_pair
 
 logger = logging.getLogger(__name__)
@@ -143,12 +144,12 @@ def _check_labels(pair: GraphPair, options: tuple[ReadOptions, ReadOptions]) -> 
         if each.labels is not None:
             graphs.setdefault(each.labels, []).append(graph)
     useless = []
-    for path, labelled in graphs.items():
+    for path, named in graphs.items():
         names = set(read_labels(path)["entity"])
-        if names.isdisjoint(name for graph in labelled for name in graph.entities):
+        if names.isdisjoint(name for graph in named for name in graph.entities):
             useless.append(
                 f"{path}: none of its {len(names):,} names is an entity of "
-                f"{' or '.join(graph.name for graph in labelled)}; "
+                f"{' or '.join(graph.name for graph in named)}; "
                 "check how names are written, and which side it is for (given twice, the first is the source's)"
             )
     if useless and len(useless) == len(graphs):
@@ -168,7 +169,7 @@ def _from_folder(path: Path, options: tuple[ReadOptions, ReadOptions]) -> GraphP
     _check_layout(path)
     folder = read_folder(path, options[0].on_error, options[0].time_format).sorted_by_name()
     first, second = (
-        Reading(graph, literals_of(graph, (), each), Rejections(each.on_error), ())
+        Reading(labelled(graph, (), each), literals_of(graph, (), each), Rejections(each.on_error), ())
         for graph, each in zip((folder.source, folder.target), options, strict=True)
     )
     return GraphPair((first, second), folder)

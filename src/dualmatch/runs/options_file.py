@@ -34,6 +34,7 @@ class CallOptions:
     forbid: Path | None = None  # a file of forbidden pairs, or of decisions
     same_ids: bool = False  # entities of one id on both sides are seeds
     reasons: bool = False
+    show_labels: tuple[Path, ...] = ()  # files of labels to show: one for both sides, or one for each; never compared
     output_format: str | None = None  # by the output's name where None
     prefix: Mapping[str, str] = field(default_factory=dict)  # these three as in `Naming`
     source_prefix: str = "source"
@@ -56,7 +57,7 @@ class CallOptions:
     def moved(self, to: Callable[[Path], Path]) -> CallOptions:
         """The same with every path changed."""
         seeds, forbid = (None if path is None else to(path) for path in (self.seeds, self.forbid))
-        return replace(self, seeds=seeds, forbid=forbid)
+        return replace(self, seeds=seeds, forbid=forbid, show_labels=tuple(map(to, self.show_labels)))
 
     def as_dict(self, exclude_defaults: bool = False) -> dict[str, Any]:
         data: dict[str, Any] = _CALL.dump_python(self, mode="json", exclude_defaults=exclude_defaults)

@@ -188,6 +188,7 @@ class RunRecord:
         """Every option; a run can be resumed only under the same. What differs by side is given for each."""
         inputs = {"graphs": self.inputs["paths"], "source": self.inputs["source"], "target": self.inputs["target"]}
         terms: dict[str, Any] = inputs | options_of(self.config) | self.call.as_dict() | self.outputs
+        del terms["show_labels"]  # changes nothing but what people see
         source, target = (vars(ReadOptions()) | _USUAL | each.as_dict() for each in self.run_options.reading)
         for name, value in source.items():
             terms[name] = value if value == target[name] else {"source": value, "target": target[name]}

@@ -34,6 +34,7 @@ from dualmatch.readers.rdf import files_named_in
 from dualmatch.readers.read import Reading, read
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import Rejections
+from dualmatch.readers.shown_labels import with_files_shown
 from dualmatch.runs.folder import FinishedRun, RunFolder, finished_run
 from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.input_spec import InputSpec
@@ -84,13 +85,15 @@ class AlignRun:
     @cached_property
     def _inputs(self) -> tuple[Path | None, ...]:
         own = () if self.folder is None else self.folder.own_files
-        return (*self.spec.files, self.call.seeds, self.call.forbid, self.checkpoint, self.config_file, *own)
+        given = self.call.seeds, self.call.forbid, *self.call.show_labels
+        return (*self.spec.files, *given, self.checkpoint, self.config_file, *own)
 
     def check_files(self) -> None:
         """Refuse outputs that must not be written and inputs that are not there."""
         self.outputs.check(self._inputs, self.force)
         check_outputs([self.rejected], (*self._inputs, *self.outputs.paths), self.force)
-        check_there([self.call.seeds, self.call.forbid, *(each.labels for each in self.spec.options)])
+        labels = (*(each.labels for each in self.spec.options), *self.call.show_labels)
+        check_there([self.call.seeds, self.call.forbid, *labels])
 
     def is_finished(self) -> bool:
         """Whether the folder, if any, holds this very run, finished; an `InputError` where it cannot hold it."""
@@ -127,6 +130,7 @@ class AlignRun:
         try:
             graphs = kept or read_graphs(self.spec, engine).with_pairs(self.call.seeds, self.call.forbid)
             outputs.check_names(graphs.source, graphs.target)
+            with_files_shown(graphs.source, graphs.target, self.call.show_labels)  # refused now, not when first shown
         except InputError:
             if rejected is not None:  # reading has written it, and the run does not begin
                 rejected.unlink(missing_ok=True)

@@ -50,8 +50,7 @@ def read_rdf(file: BinaryIO, path: Path, collector: Collector, format: str) -> N
             rows = _without_reversed(rows, path, collector)
         ends = table.select("s", "o" if "o" in table.columns else "p")
         add(Rows(path, rows, _text_of(rows), _places(path, ends)))
-    if options.literals:
-        collector.literal_tables.append(named(found.literals, s, p))
+    collector.keep_literals(named(found.literals, s, p))
     collector.left_out.update(found.left_out + counted(found.literals, with_names=not options.literals))
     if quads.note:
         collector.note(f"{shown(path)}: {quads.note}")
