@@ -13,28 +13,22 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, sync_playwright
 
-from dualmatch.cli.main import main
+from dualmatch.research.demo import run_demo
 from dualmatch.review.serve import Endpoint, ReviewServer, open_session
 from dualmatch.review.session import Filter
-from dualmatch.simulate import DEMO, simulate, write_folder
 
 HERE = Path(__file__).parent
 
 
 def draw(folder: Path) -> None:
     """Align the demo's pair, and take pictures of its report and of a doubtful pair."""
-    pair = simulate(DEMO)
-    write_folder(pair, folder / "world")
-    gold = [f"{pair.source.entities[s]}\t{pair.target.entities[t]}\n" for s, t in pair.gold.tolist()]
-    (folder / "gold.tsv").write_text("".join(gold))
-    links = folder / "links.tsv"
-    main(["align", str(folder / "world"), "-o", str(links), "-q"])
-    main(["report", str(links), "-o", str(folder / "report.html"), "--gold", str(folder / "gold.tsv"), "-q"])
+    result = run_demo(folder)
+    links = result.links
     with sync_playwright() as playwright:
         path = os.environ.get("DUALMATCH_CHROMIUM", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 900, "height": 900})
-        page.goto((folder / "report.html").as_uri())
+        page.goto(result.page.as_uri())
         page.screenshot(path=HERE / "report.png")
         serving = ReviewServer(open_session(links), Endpoint())
         serving.session.prepare()  # no picture of a page that still waits for its reasons

@@ -185,7 +185,7 @@ def test_all_config_errors_at_once(make_folder: MakeFolder, tmp_path: Path, caps
     ]
     said = refused([*call, "-3", "--method", "dualmatch"], capsys, tmp_path)
     assert [line.removeprefix("dualmatch: ").split(":")[0] for line in said.splitlines()] == [
-        *("option seed", "option hops", "option sharpness")
+        *("--seed", "--hops", "--sharpness")
     ]
 
 
@@ -230,3 +230,15 @@ def test_an_output_that_exists_or_has_no_folder_is_refused_before_reading(
         said = refused([*call[:-1], str(tmp_path / "none" / "x")], capsys, tmp_path)
         assert said == f"dualmatch: {tmp_path / 'none'}: no such folder; make it first\n"
         assert "is a folder; give the name of a file" in refused([*call[:-1], str(tmp_path)], capsys, tmp_path)
+
+
+def test_options_are_called_as_they_are_typed(
+    small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(
+        ["align", str(small_world), "-o", str(tmp_path / "links.tsv"), "--max-fdr", "3", "--min-confidence", "-1"],
+        capsys,
+        tmp_path,
+    )
+    assert "--min-confidence: input should be greater than or equal to 0 (given: -1.0)\n--max-fdr: input" in said
+    assert "option" not in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,12 +14,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from conftest import SMALL, refused
+from conftest import refused
 from dualmatch.cli import console
 from dualmatch.cli.main import main
 from dualmatch.links.read import read_links
-from dualmatch.research import benchmark
+from dualmatch.research import benchmark, demo
 from dualmatch.runs.options_file import links_file
+from dualmatch.simulate.chronicle import ChronicleWorld
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +43,12 @@ def test_align_then_evaluate(small_world: Path, tmp_path: Path, capsys: pytest.C
     out, err = run(capsys, "align", small_world, "-o", links)
     pairs, _ = read_links(links)
     without = len(links_file(links).no_matches)
-    assert out.startswith(
-        f"{len(pairs)} links written to {links}\n"
-        f"of 60 source entities {60 - len(pairs) - without} are undecided, {without} have no match\n"
-    )
+    summary, following = out.splitlines()
+    assert summary.startswith(f"{len(pairs)} links written to {links}, ")
+    assert f"; of 60 source entities {60 - len(pairs) - without} are undecided, " in summary
+    assert summary.endswith(f" and {without} have no match")
+    assert following == f"next: dualmatch report {links} -o {tmp_path / 'report.html'}"
+    run(capsys, *shlex.split(following)[2:])
     assert err == ""
     out, _ = run(capsys, "evaluate", links, "--gold", small_world / "ref_pairs")
     assert "What the links are worth" in out
@@ -184,11 +188,17 @@ def test_simulate_then_align(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_demo_prints_where_everything_lies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(benchmark, "DEMO", SMALL)
+    monkeypatch.setattr(demo, "DEMO", ChronicleWorld(people=60))
+    monkeypatch.setattr(demo, "unit_seconds", lambda _repeats: [0.5])
     for _ in range(2):
         out, _ = run(capsys, "demo", "-o", tmp_path / name)
-        for words in (f"(in {tmp_path / name}/world)", f"{tmp_path / name}/links.tsv", "It took", "What the links are"):
+        for words in (f"{tmp_path / name}/people/register.ttl", f"{tmp_path / name}/report.html", "planted truth"):
             assert words in out
+    for call in out.split("Next:\n")[1].splitlines():  # what it proposes can be done
+        verb, *arguments = shlex.split(call.split("  ")[1])[1:]
+        assert verb in ("explain", "review")
+        if verb == "explain":
+            assert arguments[1] in run(capsys, verb, *arguments)[0]
     assert run(capsys, "demo", "-o", tmp_path / name, "-q") == ("", "")
 
 
@@ -198,7 +208,7 @@ def test_a_terminal_sees_the_stages(
     terminal = StringIO()
     monkeypatch.setattr(console, "err", Console(file=terminal, force_terminal=True, emoji=False))
     out, _ = run(capsys, "align", small_world, "-o", tmp_path / "links.tsv")
-    assert out.count("\n") == 3
+    assert out.count("\n") == 2
     for words in ("reading the graphs", "weighing shared evidence", "matching"):
         assert words in terminal.getvalue()
     terminal.truncate(0)

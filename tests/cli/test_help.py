@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from inspect import cleandoc
 from typing import get_args
 
 import click
@@ -66,6 +67,16 @@ def test_every_verb_shows_an_example(verb: str, flag: str) -> None:
     result = CliRunner().invoke(cli, [verb, flag])
     assert result.exit_code == 0
     assert re.search(rf"Examples: *\n +dualmatch {verb}", result.output)
+
+
+def test_nothing_is_cut_or_torn_at_80_columns() -> None:
+    overview = CliRunner().invoke(cli, ["--help"], terminal_width=80).output
+    for verbs in VERBS.values():
+        for verb, words in verbs.items():
+            assert re.search(rf"^  {verb} +{re.escape(words)} *$", overview, re.MULTILINE), f"{verb}: {words}"
+    for command in (cli, *map(load_verb, ALL_VERBS)):
+        for block in re.findall(r"\x08\n(.*?)(?:\n\n|\Z)", cleandoc(command.help or ""), re.DOTALL):
+            assert max(map(len, block.splitlines())) <= 80, block
 
 
 @pytest.mark.parametrize("option", OPTIONS)

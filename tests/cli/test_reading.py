@@ -40,7 +40,7 @@ def test_two_tables_of_different_shape(here: Path, capsys: pytest.CaptureFixture
     assert read_links(here / "links.tsv")[0] == [("Ada", "Q7"), ("Book", "Q8"), ("Charles", "Q9")]
     shown = capsys.readouterr()
     assert shown.err == ""
-    assert shown.out.startswith("3 links written to links.tsv\n")
+    assert shown.out.startswith("3 links written to links.tsv, ")
 
 
 def test_guesses_are_told_unless_silence_is_asked_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -46,13 +47,14 @@ def test_align_writes_links_reasons_relations_and_the_companion(small_world: Pat
     written = ["links.tsv", "links.tsv.run.json", "links.tsv.why.npz", "relations.tsv"]
     assert sorted(path.name for path in tmp_path.iterdir()) == written
     pairs, confidence = read_links(links)
-    wrong = 100 * (1 - confidence[confidence < 1]).mean()
-    assert out.splitlines() == [
-        f"{len(pairs)} links written to {links}",
-        f"of 60 source entities {60 - len(pairs)} are undecided, 0 have no match",
-        f"{wrong:.1f} % of the links found are expected to be wrong, by their confidence",
-        f"relations written to {relations}",
-    ]
+    assert (1 - confidence).sum() < 0.5
+    summary, second, following = out.splitlines()
+    assert summary.startswith(
+        f"{len(pairs)} links written to {links}, less than one of them expected wrong; of 60 source entities "
+        f"{60 - len(pairs)} are undecided, "
+    )
+    assert second == f"relations written to {relations}"
+    assert following.startswith("next: dualmatch report")
     header, *rows = rows_of(links)
     assert header == ["source", "target", "confidence", "verdict", "method", "runners_up", "reasons"]
     assert len(rows) == 60
@@ -68,7 +70,7 @@ def test_align_writes_links_reasons_relations_and_the_companion(small_world: Pat
 
 def test_the_surest_links_only(small_world: Path, tmp_path: Path, run: Run) -> None:
     out = run("align", small_world, "-o", tmp_path / "links.tsv", "--max-fdr", "0.05", "--min-confidence", "0.3")
-    assert "of the links found are expected to be wrong" in out
+    assert re.search("(less than one|about [0-9]+) of them expected wrong", out)
     _, confidence = read_links(tmp_path / "links.tsv")
     assert confidence.min() >= 0.3
     assert 0 < (1 - confidence).mean() <= 0.05

@@ -9,7 +9,7 @@ import pytest
 
 from dualmatch import Alignment, ConfigError, InputError, TemporalGraph, align, evaluate, read_graph
 from dualmatch.graph.times import UNKNOWN, format_date
-from dualmatch.simulate import DEMO, World, shuffled_copy, simulate
+from dualmatch.simulate import VARIED, World, shuffled_copy, simulate
 
 # Enough facts on enough days that no two entities have the same times at the same distance.
 DISTINCT = World(entities=400, mean_facts=8, years=10, point_share=0.6, half_known_share=0.2, seed=11)
@@ -73,7 +73,7 @@ def test_what_cannot_be_read_is_refused_with_its_side(target: object, words: str
 
 
 def test_the_demo_world_is_aligned_well_by_time_alone() -> None:
-    pair = simulate(DEMO)
+    pair = simulate(VARIED)
     evaluation = evaluate(align(pair.source, pair.target), pair.gold)
     assert evaluation.open["all"].h1 > 85
     assert evaluation.abstention.precision > 0.9

@@ -9,7 +9,7 @@ import pytest
 
 from dualmatch import InputError, TemporalGraph, align, evaluate
 from dualmatch.graph.times import UNKNOWN
-from dualmatch.simulate import DEMO, World, shuffled_copy, simulate
+from dualmatch.simulate import VARIED, World, shuffled_copy, simulate
 
 SMALL = {"method": "dualmatch", "dimension": 32}
 
@@ -33,7 +33,7 @@ def test_a_planted_pair_with_a_tenth_of_its_pairs_as_seeds(dated: bool) -> None:
 
 
 def test_without_seeds_it_beats_the_time_channel_it_learns_from() -> None:
-    pair = simulate(DEMO)
+    pair = simulate(VARIED)
     temporal = evaluate(align(pair.source, pair.target, method="temporal"), pair.gold)
     alignment = align(pair.source, pair.target, **SMALL)
     whole = evaluate(alignment, pair.gold)

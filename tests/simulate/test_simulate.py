@@ -18,7 +18,7 @@ from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, precision_of
 from dualmatch.readers.benchmark_folder import read_folder
 from dualmatch.simulate import (
-    DEMO,
+    VARIED,
     SimulatedPair,
     World,
     benchmark_writer,
@@ -194,8 +194,8 @@ def test_presets_are_as_described() -> None:
     assert (pair.source.n_relations, pair.target.n_relations) == (200, 150)
     assert (precision_of(pair.target.begin) == Precision.YEAR).mean() == pytest.approx(0.3, abs=0.01)
     assert common_facts(pair)["fact"].n_unique() / pair.source.n_facts == pytest.approx(0.6, abs=0.01)
-    assert DEMO.entities == 1500
-    assert simulate(DEMO).target.n_entities == 1500
+    assert VARIED.entities == 1500
+    assert simulate(VARIED).target.n_entities == 1500
 
 
 # Nothing else can be read off.
@@ -264,7 +264,7 @@ def test_each_limit_is_named(options: dict[str, float], name: str) -> None:
 def test_every_option_is_described_and_none_can_be_changed() -> None:
     assert all(option.description for option in World.model_fields.values())
     with pytest.raises(ValueError, match="frozen"):
-        DEMO.entities = 3
+        VARIED.entities = 3
 
 
 # Any world.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from functools import partial
 from pathlib import Path
@@ -156,7 +157,7 @@ def align_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.
+    """Align two graphs, in any formats, or the two graphs of a FOLDER.
 
     A file is a table (CSV, TSV, Parquet), RDF (.nt .nq .ttl .trig .rdf .jsonld) or Wikidata's JSON, plain or .gz, .bz2
     or .zst; - is standard input. A folder is a benchmark's (triples_1, triples_2, …) or OpenEA's (rel_triples_1, …).
@@ -170,12 +171,12 @@ def align_command(
     \b
     Examples:
       dualmatch align people.csv wikidata.json.gz -o links.tsv
-      dualmatch align a.parquet b.ttl -o links.tsv --columns head=who,relation=what,tail=whom,begin=from,end=to
+      dualmatch align a.csv b.ttl -o links.tsv --columns id=key,label=name
       dualmatch align data/yago-wiki20k -o links.tsv --seeds sup_pairs
-      dualmatch align data/mine -o better.tsv --seeds decisions.db --forbid decisions.db
-      dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons --relations relations.tsv
-      dualmatch align big.parquet bigger.parquet -o links.tsv --engine dask --scheduler tls://cluster:8786
-      dualmatch align people.csv town.nt -o links.sssom.tsv --prefix ex=http://example.org/ --source-prefix ex
+      dualmatch align data/mine -o new.tsv --seeds links.db --forbid links.db
+      dualmatch align data/mine -o links.tsv --max-fdr 0.01 --reasons
+      dualmatch align a.parquet b.parquet -o links.tsv --engine dask
+      dualmatch align a.ttl b.nt -o links.sssom.tsv --prefix ex=http://example.org/
       dualmatch align data/large --run large.run
       dualmatch align data/large --run large.run --resume
     """
@@ -276,14 +277,10 @@ def _summary(alignment: Alignment, outputs: Outputs) -> dict[str, Any]:
 
 
 def _print_summary(alignment: Alignment, outputs: Outputs) -> None:
-    console.say(f"{len(alignment.pairs):,} links written to {outputs.links}")
-    without, left = int(alignment.unlinked.is_no_match.sum()), len(alignment.unmatched)
-    console.say(
-        f"of {alignment.source.n_entities:,} source entities {left - without:,} are undecided, "
-        f"{without:,} have no match"
-    )
-    if alignment.estimated_fdr is not None:
-        share = console.percent(alignment.estimated_fdr)
-        console.say(f"{share} of the links found are expected to be wrong, by their confidence")
+    from dualmatch.methods.summary import Summary
+
+    console.say(Summary.of(alignment).sentence(f" written to {outputs.links}"))
     if outputs.relations is not None:
         console.say(f"relations written to {outputs.relations}")
+    page = outputs.links.with_name("report.html")
+    console.say(f"next: {shlex.join(['dualmatch', 'report', str(outputs.links), '-o', str(page)])}")

@@ -51,16 +51,17 @@ def benchmark_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Measure a method on a benchmark FOLDER with sup_pairs and ref_pairs.
+    """Measure a method on a benchmark FOLDER, whose pairs are known.
 
-    Prints how often the right partner comes first, how right the links are, and what the run cost.
+    The folder has sup_pairs and ref_pairs. Prints how often the right partner comes first, how right the links are, and
+    what the run cost.
 
     \b
     Examples:
-      dualmatch benchmark data/yago-wiki20k --group high=time_sensitive_link2 --group low=not_sensitive_link2
+      dualmatch benchmark data/yago-wiki20k --group high=time_sensitive_link2
       dualmatch benchmark data/dicews --setting supervised --seed-pairs 200 --json -
       dualmatch benchmark data/dicews --setting supervised --method lightea
-      dualmatch benchmark data/dbp15k-ja_en --labels labels_1.tsv --labels labels_2.tsv
+      dualmatch benchmark data/ja_en --labels labels_1.tsv --labels labels_2.tsv
     """
     from dualmatch.config import Config
     from dualmatch.methods.resources import prepare_process

@@ -81,13 +81,15 @@ def progress_shown(quiet: bool) -> Iterator[ProgressCallback | None]:
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
         def show(stage: str, done: int, total: int, note: str) -> None:
             words = STAGES.get(stage, stage) + (f" ({note})" if note else "")
             if stage not in tasks:
+                for task in bars.tasks:  # a stage ends where the next begins: its bar is full and its clock stands
+                    bars.update(task.id, completed=task.total or 1, total=task.total or 1)
                 tasks[stage] = bars.add_task(words, total=None)
             bars.update(tasks[stage], completed=done, total=total or None, description=words)
 

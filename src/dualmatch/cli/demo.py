@@ -2,42 +2,75 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import rich_click as click
 
 from dualmatch.cli import console
 from dualmatch.cli.shared_options import out_option, talk_options
 
+if TYPE_CHECKING:
+    from dualmatch.research.demo import DemoResult
+
+_LINKS, _OPEN = 6, 3  # how many are printed
+_FORMATS: Final = ("a table of events", "RDF, with ids and words of its own")
+
 
 @click.command("demo")
 @out_option("Folder for everything the demo makes; run again, it is made anew.", default="demo-out")
 @talk_options
 def demo_command(output: Path, quiet: bool) -> None:
-    """Align a simulated pair of graphs and show how right the links are.
+    """Align two simulated graphs of people, places and offices.
 
-    One history of 1,500 people and places is seen by two observers with their own vocabularies; some dates are wrong,
-    missing or known only to the year, and one entity in ten is known to one observer only. No seed pair is given.
+    An archive's table and a register in RDF know the same towns, and some of the same people. Names have slips, dates
+    are off, missing or known to the year only, and three people in ten are in one of them only. No pair is given. The
+    links are measured against the truth, which the simulation knows.
 
     \b
     Examples:
       dualmatch demo
       dualmatch demo -o look-here
     """
-    from dualmatch.research.benchmark import run_demo
+    from dualmatch.research.demo import run_demo
 
     with console.progress_shown(quiet) as progress:
         result = run_demo(output, progress)
-    if quiet:
-        return
-    report = result.report
-    console.say(f"The two graphs (in {result.world})")
-    for graph in (result.alignment.source, result.alignment.target):
-        console.say(f"  {graph!r}")
-    console.out.print(console.ranking_table(report["protocols"]))
-    console.out.print(console.links_table(report["abstention"], report["calibration"]["ece"]))
-    console.say(f"Links: {result.links} (source, target, confidence); the first of them:")
-    for source, target, confidence in result.alignment.links()[:5]:
-        console.say(f"  {source}\t{target}\t{confidence:.3f}")
-    console.say(f"Report: {result.summary}; figures as JSON: {result.metrics}")
-    console.say(f"It took {console.cost_line(report)}.")
+    if not quiet:
+        _show(result)
+
+
+def _show(result: DemoResult) -> None:
+    from dualmatch.explain.explanation import with_label
+    from dualmatch.methods.summary import Summary
+
+    say, found = console.say, result.report["abstention"]
+    say("Two graphs of people, places and offices, simulated:")
+    width = max(len(str(path)) for path in result.files)
+    for path, graph, words in zip(result.files, (result.graphs.source, result.graphs.target), _FORMATS, strict=True):
+        say(f"  {path!s:<{width}}  {graph.n_entities:,} entities, {graph.n_facts:,} facts: {words}")
+    say("\nSome of the links, the surest first, each with its strongest reason:")
+    links = result.some_links(_LINKS)
+    for why in links:
+        reason = f": {why.shared[0].fact}" if why.shared else ""
+        names = with_label(why.entity, why.label), with_label(why.match or "", why.match_label)
+        say(f"  {why.confidence:.3f}  {' = '.join(names)}{reason}")
+    say("Some that stay open:")
+    for why in result.some_open(_OPEN):
+        say(f"  {with_label(why.entity, why.label)}: {why.reason}")
+    say("")
+    say(f"{Summary.of(result.alignment).sentence()}.")
+    say(
+        f"Measured against the planted truth: {console.percent(found['precision'])} of the links are right, "
+        f"{console.percent(found['recall'])} of the true pairs are found."
+    )
+    file = shlex.quote(str(result.links))
+    say(f"\nLinks: {result.links}; figures: {result.metrics}; the run on one page: {result.page}\nNext:")
+    steps = {
+        f"dualmatch explain {file} {links[0].entity}": "why a link",
+        f"dualmatch review {file}": "decide what is open, on a local page",
+    }
+    width = max(map(len, steps))
+    for call, words in steps.items():
+        say(f"  {call:<{width}}  {words}")

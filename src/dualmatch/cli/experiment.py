@@ -104,11 +104,12 @@ def experiment_command(
     page: Path | None,
     quiet: bool,
 ) -> None:
-    """Redo a table or figure of the paper and set our figures beside the published ones.
+    """Redo a table or figure of the paper, beside the published one.
 
     \b
-    NAME   overall, ablation, sensitivity, decoder, scalability, open-world, case-study, example or datasets;
-           results puts all that were run into one page.
+    NAME   overall, ablation, sensitivity, decoder, scalability, open-world,
+           case-study, example or datasets; results puts all that were run
+           into one page.
 
     Writes NAME.md, a CSV for each table, and a PNG and an SVG for each figure. Every finished cell (a dataset, a
     method, a setting, a seed) is kept in cells/ of the output folder: an interrupted experiment is resumed where it
@@ -117,10 +118,10 @@ def experiment_command(
     \b
     Examples:
       dualmatch experiment example
-      dualmatch experiment overall --data data/yago-wiki20k --methods temporal,evidence -o out
-      dualmatch experiment overall --data data/dicews-rebuilt --methods evidence,lightea,gcn-align -o out
-      dualmatch experiment decoder --data data/yago-wiki20k --data data/dicews-rebuilt -o out
-      dualmatch experiment overall --data data/yago-wiki20k --seeds 0,1,2 --redo evidence -o out
+      dualmatch experiment overall --data dicews --methods temporal,evidence -o out
+      dualmatch experiment overall --data dicews --methods evidence,lightea -o out
+      dualmatch experiment decoder --data yago --data dicews -o out
+      dualmatch experiment overall --data dicews --seeds 0,1 --redo evidence -o out
       dualmatch experiment results -o out --page RESULTS.md
     """
     if name == RESULTS:

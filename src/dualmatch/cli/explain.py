@@ -48,11 +48,11 @@ def explain_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Explain why ENTITY, a name, id or label, was given its partner in an ALIGNMENT, or none.
+    """Explain why ENTITY was given its partner in an ALIGNMENT, or none.
 
-    ALIGNMENT is a file of links or the folder of a run. The facts that both sides share, and everything else that
-    counted, come with log-odds that add up to the confidence. It needs the file ALIGNMENT.why.npz, which dualmatch
-    align writes beside the links, and the input files.
+    ENTITY is a name, id or label; ALIGNMENT is a file of links or the folder of a run. The facts that both sides share,
+    and everything else that counted, come with log-odds that add up to the confidence. It needs the file
+    ALIGNMENT.why.npz, which dualmatch align writes beside the links, and the input files.
 
     \b
     Examples:

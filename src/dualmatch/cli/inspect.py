@@ -42,7 +42,7 @@ def inspect_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Show what was understood of one graph, or of the two that are to be aligned.
+    """Show what was understood of one graph, or of two to be aligned.
 
     Facts, entities, relations, times and their precision, and what looks like a slip; for two graphs also how far
     their times meet and what a run would take.

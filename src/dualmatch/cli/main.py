@@ -6,6 +6,7 @@ A verb is imported when it is called: `--version`, `--help` and wrong options ne
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,22 +26,22 @@ EXIT_NO_READER = 141  # 128 + SIGPIPE, as a shell has it for other tools
 
 VERBS: Final = {
     "Your data": {
-        "align": "Align SOURCE and TARGET, two graphs in any format, or the two graphs of a FOLDER.",
-        "inspect": "Show what was understood of one graph, or of the two that are to be aligned.",
-        "explain": "Explain why ENTITY, a name, id or label, was given its partner in an ALIGNMENT, or none.",
+        "align": "Align two graphs, in any formats, or the two graphs of a FOLDER.",
+        "inspect": "Show what was understood of one graph, or of two to be aligned.",
+        "explain": "Explain why ENTITY was given its partner in an ALIGNMENT, or none.",
         "report": "Show an ALIGNMENT on one page that needs nothing but a browser.",
         "review": "Decide the doubtful pairs of an ALIGNMENT on a local web page.",
         "merge": "Write both graphs as one: linked entities share an id.",
         "evaluate": "Measure how right the links of an ALIGNMENT are.",
         "update": "Align again after new facts have arrived, from a finished RUN.",
-        "demo": "Align a simulated pair of graphs and show how right the links are.",
+        "demo": "Align two simulated graphs of people, places and offices.",
     },
     "Research": {
-        "benchmark": "Measure a method on a benchmark FOLDER with sup_pairs and ref_pairs.",
-        "experiment": "Redo a table or figure of the paper and set our figures beside the published ones.",
+        "benchmark": "Measure a method on a benchmark FOLDER, whose pairs are known.",
+        "experiment": "Redo a table or figure of the paper, beside the published one.",
         "datasets": "List, fetch and find the public datasets of the field.",
         "split": "Make a benchmark with known truth from one temporal graph.",
-        "simulate": "Make two graphs that are two observers' views of one history, with the true pairs known.",
+        "simulate": "Make two observers' graphs of one history, and the true pairs.",
     },
 }
 """Every verb by its panel, with the line that `dualmatch --help` shows."""
@@ -87,6 +88,7 @@ def _broken_pipe_caught() -> Iterator[None]:
         raise
 
 
+_OPTION: Final = re.compile(r"^option ([a-z_]+):", re.MULTILINE)  # as Python calls it
 _LOOKS: Final = {
     "theme": "default-slim",
     "max_width": 110,
@@ -113,17 +115,14 @@ def cli(verbose: int) -> None:
 
     \b
     Examples:
-      dualmatch demo                                     see it work on a simulated pair
-      dualmatch inspect people.csv wikidata.json.gz      what is in them, what looks wrong
+      dualmatch demo                                  see it work, in seconds
+      dualmatch inspect people.csv wikidata.json.gz   what was understood
       dualmatch align people.csv wikidata.json.gz -o links.tsv
-      dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
-      dualmatch evaluate links.tsv --gold gold_pairs     how right they are
-      dualmatch explain links.tsv "Ada Lovelace"         why a link, or why none
-      dualmatch update old.run --source-facts new.csv --run new.run
-      dualmatch report links.tsv -o report.html          the run on one page
-      dualmatch review links.tsv                         decide the doubtful pairs on a local page
-      dualmatch benchmark FOLDER --json -                accuracy and cost, as JSON
-      dualmatch experiment overall --data FOLDER         the paper's tables, reproduced
+      dualmatch report links.tsv -o report.html       the run on one page
+      dualmatch review links.tsv                      decide what is doubtful
+      dualmatch explain links.tsv "Ada Lovelace"      why a link, or why none
+      dualmatch evaluate links.tsv --gold gold.tsv    how right the links are
+      dualmatch merge a.csv b.ttl --links links.tsv -o merged.parquet
     """
     from dualmatch.cli import console
 
@@ -147,7 +146,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (_NoReaderError, BrokenPipeError):
         _end_without_reader()
     except (DualMatchError, OSError) as error:
-        _print_error(str(error))
+        _print_error(_OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}:", str(error)))
         sys.exit(EXIT_USER_ERROR)
     except MemoryError as error:
         _print_error(f"memory ran out ({in_brief(error)}); give smaller files, or a machine with more of it")

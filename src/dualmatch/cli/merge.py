@@ -78,8 +78,8 @@ def merge_command(
 
     \b
     Examples:
-      dualmatch merge people.csv wikidata.json.gz --links links.tsv -o merged.parquet
-      dualmatch merge data/mine --links links.tsv -o merged.tsv --keep target --entities ids.tsv
+      dualmatch merge people.csv town.nt --links links.tsv -o merged.parquet
+      dualmatch merge data/mine --links links.tsv -o all.tsv --entities ids.tsv
     """
     from dualmatch.files.table_writer import TABLE_EXTENSIONS, check_table, format_by_name, write_table
     from dualmatch.links.read import read_links

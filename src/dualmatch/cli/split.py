@@ -71,7 +71,7 @@ def split_command(
     \b
     Examples:
       dualmatch split people.csv -o people-split
-      dualmatch split events.nt.gz -o hard --overlap 0.3 --without-partner 0.1 --random-seed 7
+      dualmatch split events.nt.gz -o hard --overlap 0.3 --without-partner 0.1
     """
     from dualmatch.readers.read import read
     from dualmatch.research.split import split_graph, write_split

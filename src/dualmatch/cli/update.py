@@ -53,7 +53,7 @@ def update_command(
     \b
     Examples:
       dualmatch update monday.run --source-facts tuesday.csv --run tuesday.run
-      dualmatch update monday.run --source-facts a.tsv --target-facts b.ttl --run tuesday.run --json -
+      dualmatch update old.run --source-facts a.csv --target-facts b.nt --run new
     """
     start = time.perf_counter()
     facts = source_facts, target_facts

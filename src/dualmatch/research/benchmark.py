@@ -1,11 +1,7 @@
-"""`dualmatch benchmark`: one run on a benchmark folder, its accuracy under both protocols and its cost.
-
-`dualmatch demo` is such a run on a simulated folder, with its links and a page about the result.
-"""
+"""`dualmatch benchmark`: one run on a benchmark folder, its accuracy under both protocols and its cost."""
 
 from __future__ import annotations
 
-import json
 import time
 import timeit
 from collections.abc import Mapping
@@ -16,12 +12,10 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from dualmatch.config import Config
-from dualmatch.errors import InputError, OutputError
+from dualmatch.errors import InputError
 from dualmatch.evaluate import Evaluation, common_pairs, evaluate, rankings
-from dualmatch.files.atomic import write_text
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair, Literals
-from dualmatch.links.write import write_alignment
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
@@ -29,7 +23,6 @@ from dualmatch.progress import Progress, Stages
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_folder
 from dualmatch.readers.shown_labels import read_labels
 from dualmatch.research.baselines.run import BaselineOptions, check_baseline, run_baseline
-from dualmatch.simulate import DEMO, simulate, write_folder
 from dualmatch.version import __version__
 
 Setting = Literal["unsupervised", "supervised"]
@@ -76,7 +69,7 @@ def benchmark(
     known = seeds if len(seeds) else None
     alignment = align(data.source, data.target, known, literals=measured.literals, config=config, progress=progress)
     cost = measured.cost(alignment.seconds)
-    accuracy = _accuracy(evaluate(alignment, measured.gold, measured.groups), alignment)
+    accuracy = accuracy_of(evaluate(alignment, measured.gold, measured.groups), alignment)
     return BenchmarkRun(alignment, measured.report(config.method, config.seed, accuracy, cost))
 
 
@@ -136,7 +129,7 @@ class _Measured:
         total, peak = time.perf_counter() - self.start, peak_mb()
         unit = self.unit + unit_seconds()
         return {
-            "seconds": _seconds({**self.stages.seconds, **seconds}, total),
+            "seconds": seconds_of({**self.stages.seconds, **seconds}, total),
             "unit_seconds": float(np.median(unit)),
             "peak_mb": peak,
         }
@@ -189,8 +182,8 @@ def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
     return np.concatenate([supervision, reference])
 
 
-def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
-    """What the report says of the links; what does not apply to the method is None."""
+def accuracy_of(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
+    """An evaluation in the form of the report; what does not apply to the method is None."""
     report, decoded, rounds = asdict(evaluation), alignment.decoded, alignment.rounds
     return {
         "protocols": {name: report[name] for name in PROTOCOLS},
@@ -202,59 +195,10 @@ def _accuracy(evaluation: Evaluation, alignment: Alignment) -> dict[str, Any]:
     }
 
 
-def _seconds(measured: Mapping[str, float], total: float) -> dict[str, float | None]:
+def seconds_of(measured: Mapping[str, float], total: float) -> dict[str, float | None]:
     """The parts, adding up to the total: what lies between them counts as decoding."""
     parts: dict[str, float | None] = {stage: measured.get(stage) for stage in STAGES}
     rest = total - sum(part for part in parts.values() if part is not None)
     parts["decode"] = (parts["decode"] or 0.0) + rest
     parts["total"] = total
     return parts
-
-
-@dataclass(frozen=True, eq=False)
-class DemoResult(BenchmarkRun):
-    """What the demo made, and where it lies."""
-
-    world: Path
-    links: Path
-    metrics: Path
-    summary: Path
-
-
-def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
-    """Make ``world/``, ``links.tsv``, ``metrics.json`` and ``report.md`` in `folder`, anew where they exist."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror}); choose another folder with -o") from None
-    world = write_folder(simulate(DEMO), folder / "world", force=True)
-    run = benchmark(world, Config(), progress=progress)
-    links, metrics, summary = folder / "links.tsv", folder / "metrics.json", folder / "report.md"
-    write_alignment(run.alignment, links)
-    write_text(metrics, json.dumps(run.report, indent=1) + "\n")
-    write_text(summary, _summary(run.alignment, run.report))
-    return DemoResult(run.alignment, run.report, folder / "world", links, metrics, summary)
-
-
-def _summary(alignment: Alignment, report: dict[str, Any]) -> str:
-    """A page about the run: input, result, accuracy, cost."""
-    found, seconds, unit = report["abstention"], report["seconds"]["total"], report["unit_seconds"]
-    ranking, verdicts = report["protocols"]["open"]["all"], report["verdicts"]
-    return f"""# Demo: two views of one simulated history
-
-Made by dualmatch {alignment.version}, method `{alignment.method}`, no seed pairs.
-
-## Input
-- source: {alignment.source!r}
-- target: {alignment.target!r}
-
-## Result
-- {found["emitted"]:,} links (`links.tsv`: source, target, confidence and more); {verdicts["undecided"]:,} source \
-entities are undecided, {verdicts["no_match"]:,} have no match
-- {found["precision"]:.1%} of the links are right; they are {found["recall"]:.1%} of the true pairs \
-(F1 {found["f1"]:.3f})
-- ranked against every target entity, the right one comes first for {ranking["h1"]:.1f} % of the pairs
-
-## Cost
-- {seconds:.2f} s ({seconds / unit:.1f} machine units of {unit:.2f} s); peak {report["peak_mb"]:,.0f} MB
-"""

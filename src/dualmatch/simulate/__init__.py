@@ -23,10 +23,10 @@ Examples
 from dualmatch.simulate.benchmark_writer import write_folder
 from dualmatch.simulate.people import PeopleWorld, simulate_people, write_people
 from dualmatch.simulate.planted_pair import SimulatedPair, shuffled_copy, simulate, uniform_world
-from dualmatch.simulate.world import DEMO, World, scale_world
+from dualmatch.simulate.world import VARIED, World, scale_world
 
 __all__ = [
-    "DEMO",
+    "VARIED",
     "PeopleWorld",
     "SimulatedPair",
     "World",

@@ -15,62 +15,16 @@ from typing import Final
 import numpy as np
 import polars as pl
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from dualmatch.errors import ConfigError
 from dualmatch.files.atomic import sync
 from dualmatch.simulate.benchmark_writer import replacing_folder, write_options
-
-Texts = NDArray[np.object_]
+from dualmatch.simulate.invented_names import GIVEN, OFFICES, SURNAMES, TOWNS, Texts, draw, slip
 
 ARCHIVE: Final = ("id", "name", "born", "died", "place", "office")
 REGISTER: Final = ("person", "full_name", "birth_date", "death_date", "town", "position")
 TRUE_PAIRS: Final = "true_pairs.tsv"
 TABLE_FORMATS: Final = ("csv", "tsv", "parquet")
-
-
-def _words(text: str, between: str = " ") -> tuple[str, ...]:
-    return tuple(text.split(between))
-
-
-_GIVEN: Final = (
-    _words(
-        "Ada Agnes Alice Amelia Anna Beatrice Bertha Caroline Charlotte Clara Cora Dorothea Edith Eleanor Eliza "
-        "Elsie Emily Emma Esther Ethel Fanny Florence Frances Grace Hannah Harriet Helen Ida Isabel Jane "
-        "Josephine Julia Lavinia Louisa Lucy Lydia Mabel Margaret Martha Mary Matilda Maud Nora Patience Rachel "
-        "Rosa Ruth Sarah Sophia Susanna Sylvia Violet Winifred"
-    ),
-    _words(
-        "Albert Arthur Benedict Cecil Charles Conrad Daniel David Edmund Edward Elias Ernest Eugene Felix "
-        "Frederick George Gilbert Harold Henry Herbert Horace Hugh Isaac Jacob James Jasper John Joseph Leonard "
-        "Lewis Martin Miles Nathaniel Oliver Oscar Percy Philip Ralph Richard Robert Rupert Samuel Silas Simon "
-        "Stephen Theodore Thomas Tobias Victor Walter William"
-    ),
-)
-_SURNAMES: Final = (
-    _words(
-        "Ald Ash Barn Beck Birk Bram Brock Burn Carl Clay Cold Crom Dal Dun East Ell Fair Fen Gar Glen Hal Har "
-        "Hazel Holm Ken Kirk Lang Lin Mar Mill Nor Oak Pem Pres Quin Rad Red Rock Sel Shel Stan Stock Thorn Tur "
-        "Wal Ward West Whit Win Yar"
-    ),
-    _words("bourne by combe croft dale den field ford ham hurst ley man mere more ridge son stead ton well wick worth"),
-)
-_TOWNS: Final = (
-    _words(
-        "Aber Amble Brack Brid Cald Cran Dart Drum Eaves Frost Gains Grim Hamble Ilf Kelver Lam Long Mead Nether "
-        "Orms Pad Ring Sax Stour Tam Upper Wem Wyke"
-    ),
-    _words("bridge bury chester cote gate haven holt minster mouth pool port stow"),
-)
-_OFFICES: Final = _words(
-    "mayor,alderman,town clerk,harbour master,postmaster,magistrate,judge,coroner,sheriff,bailiff,notary,"
-    "member of parliament,minister of finance,minister of war,ambassador,consul,governor,colonial secretary,"
-    "bishop,dean,archdeacon,vicar,organist,headmaster,professor of law,professor of botany,professor of Greek,"
-    "astronomer,librarian,museum keeper,editor,publisher,surveyor,bridge engineer,railway director,shipowner,"
-    "bank director,brewer,apothecary,surgeon,physician,colonel,captain,admiral,quartermaster,cartographer,"
-    "composer,playwright,painter,sculptor,architect,gardener,trade unionist,missionary",
-    ",",
-)
 
 
 @dataclass(frozen=True)
@@ -159,28 +113,20 @@ def write_people(pair: PeoplePair, path: str | Path, table_format: str = "csv", 
 def _lives(count: int, rng: Generator) -> list[Texts]:
     """Name, born, died, place and office of each person."""
     is_woman = rng.random(count) < 0.5
-    first, second = (np.where(is_woman, *(_draw(names, count, rng) for names in _GIVEN)) for _ in range(2))
+    first, second = (np.where(is_woman, *(draw(names, count, rng) for names in GIVEN)) for _ in range(2))
     has_second = (rng.random(count) < 0.3) & (first != second)
-    fore, aft = (_draw(words, count, rng) for words in _SURNAMES)
+    fore, aft = (draw(words, count, rng) for words in SURNAMES)
     name = first + np.where(has_second, " " + second, "") + " " + fore + aft
     born = np.datetime64("1740-01-01") + rng.integers(0, 170 * 365, count)
     died = born + (365.25 * np.clip(rng.normal(67, 15, count), 22, 101)).astype(int)
-    towns = np.array([fore + aft for fore in _TOWNS[0] for aft in _TOWNS[1]], dtype=object)
-    place = _draw(rng.permutation(towns)[:120].tolist(), count, rng, 0.7)
+    towns = np.array([fore + aft for fore in TOWNS[0] for aft in TOWNS[1]], dtype=object)
+    place = draw(rng.permutation(towns)[:120].tolist(), count, rng, 0.7)
     return [
         name,
         born.astype(str).astype(object),
         died.astype(str).astype(object),
         place,
-        _draw(_OFFICES, count, rng, 0.5),
-    ]
-
-
-def _draw(words: Sequence[str], count: int, rng: Generator, fall: float = 0.4) -> Texts:
-    """Words, the first of a random order more often than the last: the chance of a rank falls by this power."""
-    chance = np.arange(1, len(words) + 1) ** -fall
-    return np.array(words, dtype=object)[
-        rng.permutation(len(words))[rng.choice(len(words), count, p=chance / chance.sum())]
+        draw(OFFICES, count, rng, 0.5),
     ]
 
 
@@ -194,7 +140,7 @@ def _seen(lives: Sequence[Texts], world: PeopleWorld, year_only_share: float, rn
         said = np.where(rng.random(count) < world.wrong_share, others, true)
         if at == 0:
             slips = np.flatnonzero(rng.random(count) < world.slip_share)
-            said[slips] = [_slip(name, rng) for name in said[slips]]
+            said[slips] = [slip(name, rng) for name in said[slips]]
         elif is_date:
             years = np.array([day[:4] for day in said], dtype=object)
             said = np.where(rng.random(count) < year_only_share, years, said)
@@ -208,15 +154,3 @@ def _other_days(days: Texts, rng: Generator) -> Texts:
     off = np.where(rng.random(len(days)) < 0.5, 365 * rng.integers(1, 11, len(days)), rng.integers(1, 60, len(days)))
     moved: Texts = (days.astype("datetime64[D]") + off * rng.choice([-1, 1], len(days))).astype(str).astype(object)
     return moved
-
-
-def _slip(name: str, rng: Generator) -> str:
-    """A name with an initial for the first name, or with two letters swapped, one left out or one doubled."""
-    kind = int(rng.integers(0, 4))
-    within_words = [at for at in range(len(name) - 1) if name[at : at + 2].isalpha() and name[at] != name[at + 1]]
-    at = int(rng.choice(within_words[1:]))
-    if kind == 0:
-        first, _, rest = name.partition(" ")
-        return f"{first[0]}. {rest}"
-    middle = (name[at + 1] + name[at], name[at + 1], name[at] * 2 + name[at + 1])[kind - 1]
-    return name[:at] + middle + name[at + 2 :]

@@ -166,7 +166,7 @@ class World(BaseModel):
         return 2 * sizes.both / (2 * sizes.both + sizes.source_only + sizes.target_only)
 
 
-DEMO: Final = World(
+VARIED: Final = World(
     entities=1500,
     mean_facts=12,
     relations_source=60,

@@ -62,7 +62,7 @@ def test_benchmark(name: str, options: list[str], folder: Path, capsys: pytest.C
         (["--method", "rrea", "--setting", "supervised", "--hops", "1"], "--hops: not read by method rrea"),
         (["--method", "lightea", "--setting", "supervised", "--epochs", "1"], "--epochs: not read by method lightea"),
         (["--method", "paris", "--setting", "supervised", "--dimension", "9"], "--dimension: not read by method paris"),
-        (["--method", "rrea", "--setting", "supervised", "--epochs", "-1"], "option epochs: input should be greater"),
+        (["--method", "rrea", "--setting", "supervised", "--epochs", "-1"], "--epochs: input should be greater"),
         (["--method", "paris", "--setting", "supervised", "--labels", "a", "--labels", "b"], "--labels is not read by"),
         (["--method", "bootea"], "'bootea' is not one of"),
     ],
