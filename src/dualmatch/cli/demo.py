@@ -42,7 +42,7 @@ def demo_command(output: Path, quiet: bool) -> None:
 
 
 def _show(result: DemoResult) -> None:
-    from dualmatch.explain.explanation import with_label
+    from dualmatch.graph.shown_name import shown_name
     from dualmatch.methods.summary import Summary
 
     say, found = console.say, result.report["abstention"]
@@ -54,11 +54,11 @@ def _show(result: DemoResult) -> None:
     links = result.some_links(_LINKS)
     for why in links:
         reason = f": {why.shared[0].fact}" if why.shared else ""
-        names = with_label(why.entity, why.label), with_label(why.match or "", why.match_label)
-        say(f"  {why.confidence:.3f}  {' = '.join(names)}{reason}")
+        here, there = shown_name(why.entity, why.label), shown_name(why.match or "", why.match_label)
+        say(f"  {why.confidence:.3f}  {here} = {there}{reason}")
     say("Some that stay open:")
     for why in result.some_open(_OPEN):
-        say(f"  {with_label(why.entity, why.label)}: {why.reason}")
+        say(f"  {shown_name(why.entity, why.label)}: {why.reason}")
     say("")
     say(f"{Summary.of(result.alignment).sentence()}.")
     say(
