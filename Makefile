@@ -7,8 +7,11 @@ BIN := .venv/bin
 demo: .venv/installed
 	$(BIN)/dualmatch demo
 
+# Two processes share the tests; each computes in one thread, or four would fight for two cores.
+WORKERS ?= 2
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 POLARS_MAX_THREADS=1
 test: .venv/installed-for-tests lint chromium
-	$(BIN)/python -m pytest
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The browser tests' Chromium, where it is missing and apt-get can bring it; where not, they skip and say so.
 APT_GET := DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20

@@ -208,5 +208,5 @@ def test_both_ways_to_leave_names_out_are_shown() -> None:
 @pytest.mark.parametrize("verb", [None, *(verb for verb in ALL_VERBS if verb != "datasets")])  # a group
 def test_options_that_are_counted_take_no_value(verb: str | None) -> None:
     text = shown(*([] if verb is None else [verb]))
-    assert re.search(r"-v +--verbose +Print more", text)
+    assert re.search(r"-v, --verbose +Print more", text)
     assert "<>" not in text

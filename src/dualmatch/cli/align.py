@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options
+from dualmatch.cli.help import PanelCommand
 from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, config_of, method_options
 from dualmatch.cli.reader_options import (
     Asked,
@@ -62,7 +63,7 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
     return output
 
 
-@click.command("align", panels=[click.RichOptionPanel(name, options=words.split()) for name, words in _PANELS.items()])
+@click.command("align", cls=PanelCommand, panels={name: words.split() for name, words in _PANELS.items()})
 @graphs_argument
 @path_option(
     "-o",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.method_options import baseline_options, config_of, method_options

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.shared_options import talk_options
@@ -31,7 +31,7 @@ def datasets_command() -> None:
     """
 
 
-@datasets_command.command("list")
+@datasets_command.command("list", short_help="List the datasets and what of them is here.")
 @talk_options
 def list_command(quiet: bool) -> None:
     """List the datasets: what they are, where they come from, whether they are here.

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.shared_options import out_option, talk_options

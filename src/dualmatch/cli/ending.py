@@ -28,7 +28,7 @@ def prepare() -> None:
 def end_in_order() -> None:
     """From here on signals raise, so that what is half-written is removed; where `prepare` was called."""
     if signal.getsignal(signal.SIGINT) is _end_at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _end)
@@ -36,7 +36,7 @@ def end_in_order() -> None:
 
 def leave() -> None:
     """Nothing is written any more: end at once again, and quietly where nobody reads on."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) in (_interrupt, signal.default_int_handler):
         signal.signal(signal.SIGINT, _end_at_once)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -52,11 +52,33 @@ def _end_at_once(_number: int, _frame: FrameType | None) -> None:
     os._exit(EXIT_INTERRUPTED)
 
 
-def _end(number: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if not _put_off(number, frame):
+        raise KeyboardInterrupt
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    if _put_off(number, frame):
+        return
     signal.signal(number, signal.SIG_IGN)  # once is enough
     with suppress(OSError):
         os.write(2, f"dualmatch: ended by {signal.Signals(number).name}; nothing half-written is left\n".encode())
     raise SystemExit(128 + number)
+
+
+def _put_off(number: int, frame: FrameType | None) -> bool:
+    """Whether a library is being loaded: then the signal comes again soon, unless it is the second one already.
+
+    Libraries that are interrupted while they are loaded swallow it, or make an error of their own of it.
+    """
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    if frame is None or signal.getitimer(signal.ITIMER_REAL)[0]:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return False
+    signal.signal(signal.SIGALRM, lambda _number, _frame: signal.raise_signal(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    return True
 
 
 def _open_streams() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import rich_click as click
+import click
 
 from dualmatch.cli.shared_options import gathered, path_option
 from dualmatch.errors import InputError

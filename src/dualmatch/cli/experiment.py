@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.method_options import METHODS

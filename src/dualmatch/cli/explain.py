@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.shared_options import (

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.reader_options import Asked, NamesOptions, reading_options, side_options

@@ -13,11 +13,12 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
-import rich_click as click
+import click
 from click.exceptions import NoArgsIsHelpError
 
 from dualmatch.cli.ending import EXIT_INTERRUPTED, INTERRUPTED, end_in_order
-from dualmatch.cli.shared_options import ARGUMENTS, NO_VALUE
+from dualmatch.cli.help import HelpContext, PanelGroup
+from dualmatch.cli.shared_options import ARGUMENTS
 from dualmatch.errors import DualMatchError, in_brief, on_one_screen, visible_text
 from dualmatch.version import __version__
 
@@ -50,6 +51,8 @@ VERBS: Final = {
 def load_verb(name: str) -> click.Command:
     """The command of a verb, from the module of its name."""
     command: click.Command = getattr(import_module(f"dualmatch.cli.{name}"), f"{name}_command")
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.context_class = HelpContext
     return command
 
 
@@ -57,7 +60,9 @@ class _NoReaderError(Exception):
     """Nobody reads standard output any more; no OSError, which click would turn into an exit code of its own."""
 
 
-class _Verbs(click.RichGroup):
+class _Verbs(PanelGroup):
+    context_class = HelpContext
+
     def make_context(self, info_name: str | None, args: list[str], *others: Any, **options: Any) -> Any:
         words = tuple(args)  # parsing takes them out of the list
         with _broken_pipe_caught():
@@ -89,24 +94,15 @@ def _broken_pipe_caught() -> Iterator[None]:
 
 
 _OPTION: Final = re.compile(r"^option ([a-z_]+):", re.MULTILINE)  # as Python calls it
-_LOOKS: Final = {
-    "theme": "default-slim",
-    "max_width": 110,
-    "text_markup": None,
-    "text_paragraph_linebreaks": "\n\n",
-    "text_emojis": False,
-    "highlighter_patterns": [],
-    "commands_before_options": True,
-}
 
 
 @click.group(
     cls=_Verbs,
-    panels=[click.RichCommandPanel(name, commands=[*verbs]) for name, verbs in VERBS.items()],
-    context_settings={"help_option_names": ["-h", "--help"], "rich_help_config": _LOOKS},
+    panels=VERBS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="dualmatch")
-@click.option("-v", "--verbose", count=True, metavar=NO_VALUE, help="Print more on standard error; twice: everything.")
+@click.option("-v", "--verbose", count=True, help="Print more on standard error; twice: everything.")
 def cli(verbose: int) -> None:
     """Find which entities of two temporal knowledge graphs are the same real-world thing.
 
@@ -131,14 +127,13 @@ def cli(verbose: int) -> None:
 
 for verbs in VERBS.values():
     for verb, words in verbs.items():
-        cli.add_command(click.RichCommand(name=verb, help=words))  # stands in for the verb until it is called
+        cli.add_command(click.Command(name=verb, help=words))  # stands in for the verb until it is called
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a user's mistake ends in words and exit code 2, never in a traceback."""
     try:
-        # click's own: rich-click's would print the help of an empty call as a result
-        click.Command.main(cli, args=arguments, prog_name="dualmatch", standalone_mode=False)
+        cli.main(args=arguments, prog_name="dualmatch", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         _show(error)

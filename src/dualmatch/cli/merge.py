@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import rich_click as click
+import click
 
 from dualmatch.cli.shared_options import Decorator, declared, given
 from dualmatch.errors import InputError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.shared_options import PATH, declared, gathered, given, path_option

@@ -6,7 +6,7 @@ import logging
 import webbrowser
 from pathlib import Path
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.shared_options import (

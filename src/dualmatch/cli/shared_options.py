@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import rich_click as click
+import click
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -26,7 +26,6 @@ class _Path(click.Path):
 
 PATH: Final = _Path(path_type=Path)
 PATH_AS_TYPED: Final = _Path(path_type=str)  # which keeps ./NAME and NAME apart
-NO_VALUE: Final = "BOOLEAN"  # the metavar that rich-click leaves out, for options that are counted
 ARGUMENTS: Final = "dualmatch.arguments"
 
 
@@ -100,7 +99,6 @@ talk_options = declared(
         click.option(
             *("-v", "--verbose"),
             count=True,
-            metavar=NO_VALUE,
             callback=_talk,
             expose_value=False,
             help="Print more on standard error; twice: everything.",

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-import rich_click as click
+import click
 
 from dualmatch.cli.shared_options import declared, force_option, given, out_option, talk_options
 from dualmatch.errors import ConfigError

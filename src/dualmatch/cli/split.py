@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.reader_options import Asked, reading_options

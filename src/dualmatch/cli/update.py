@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
+import click
 
 from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options

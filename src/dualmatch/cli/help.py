@@ -1,0 +1,62 @@
+"""Help in panels: options and verbs in named groups, printed by click alone.
+
+Rendering with rich took longer than all else that `--help` does, so it is not loaded for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+
+class _Formatter(click.HelpFormatter):
+    def write_heading(self, heading: str) -> None:
+        super().write_heading(click.style(heading, bold=True))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(click.style(name, bold=True), words) for name, words in rows], col_max, col_spacing)
+
+
+class HelpContext(click.Context):
+    """A call whose help has headings and names in bold, on terminals that can."""
+
+    formatter_class = _Formatter
+
+
+class PanelCommand(click.Command):
+    """A command whose options are listed in panels; those of no panel follow."""
+
+    def __init__(self, *args: Any, panels: Mapping[str, Sequence[str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.panels = panels
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        records: dict[str, list[tuple[str, str]]] = {}  # of a name: --names and --no-names share theirs
+        for each in self.get_params(ctx):
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
+                name = "help" if "--help" in each.opts else str(each.name)  # click has a name of its own for it
+                records.setdefault(name, []).append(record)
+        for panel, names in self.panels.items():
+            _write_panel(formatter, panel, [record for name in names for record in records.pop(name)])
+        _write_panel(formatter, "Options", [record for left in records.values() for record in left])
+
+
+class PanelGroup(click.Group):
+    """A group whose commands are listed in panels, each with its line of help."""
+
+    def __init__(self, *args: Any, panels: Mapping[str, Mapping[str, str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.panels = panels
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for panel, verbs in self.panels.items():
+            _write_panel(formatter, panel, [*verbs.items()])
+        click.Command.format_options(self, ctx, formatter)
+
+
+def _write_panel(formatter: click.HelpFormatter, name: str, rows: Sequence[tuple[str, str]]) -> None:
+    if rows:
+        with formatter.section(name):
+            formatter.write_dl(rows)
