@@ -16,8 +16,9 @@ from dualmatch.errors import InputError
 pytest.importorskip("distributed")
 from distributed.comm import CommClosedError
 
-from dualmatch.engine import cluster as module
-from dualmatch.engine.cluster import Cluster, on_all_workers, within
+from dualmatch.engine import cluster, connection
+from dualmatch.engine.cluster import Cluster
+from dualmatch.engine.connection import on_all_workers, within
 
 
 @contextmanager
@@ -72,11 +73,11 @@ def test_a_cluster_whose_workers_die_while_they_start_is_started_again(monkeypat
             raise RuntimeError("Nanny failed to start.")
         return "started"
 
-    assert module._started(start) == "started"
+    assert connection._started(start) == "started"
     tries[:] = [1] * -99
-    monkeypatch.setattr(module, "_ATTEMPTS", 2)
+    monkeypatch.setattr(connection, "ATTEMPTS", 2)
     with pytest.raises(InputError, match="do not start"):
-        module._started(start)
+        connection._started(start)
 
 
 class Deaf:
@@ -98,7 +99,7 @@ class Deaf:
 
 
 def test_workers_that_die_while_they_are_asked_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "PAUSE_SECONDS", 0.0)
     client: Any = Deaf(2)
     assert on_all_workers(client, str, 7) == {"worker": "7"}
     deaf: Any = Deaf(99)
@@ -113,7 +114,7 @@ def test_blocks_that_no_worker_takes_up_are_not_waited_for_without_end(monkeypat
         raise TimeoutError
 
     monkeypatch.setattr(distributed, "wait", waiting)
-    monkeypatch.setattr(module, "_SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(cluster, "_SILENT_SECONDS", 0.05)
     idle = Cluster.__new__(Cluster)
     idle.client = Deaf(0)  # type: ignore[assignment]
     with pytest.raises(InputError, match="the cluster does nothing"), idle._end_in_words():

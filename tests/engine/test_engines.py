@@ -32,7 +32,8 @@ from dualmatch.simulate import SimulatedPair, World, simulate
 pytest.importorskip("distributed", reason="the extra [dask] is not installed")
 from distributed.comm import CommClosedError
 
-from dualmatch.engine.cluster import Cluster, check_workers, states_of
+from dualmatch.engine.cluster import Cluster, states_of
+from dualmatch.engine.connection import check_workers
 
 WORLD = World(entities=250, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=3)
 

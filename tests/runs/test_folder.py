@@ -28,7 +28,8 @@ from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import NullStore
 from dualmatch.runs import record as records
-from dualmatch.runs.folder import RunFolder, finished_run
+from dualmatch.runs.finished import finished_run
+from dualmatch.runs.folder import RunFolder
 from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.input_spec import InputSpec, ReadOptions
 from dualmatch.runs.outputs import Outputs

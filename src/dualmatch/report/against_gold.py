@@ -12,7 +12,8 @@ from markupsafe import Markup
 from dualmatch.charts.markup import Child, percent
 from dualmatch.charts.svg import Line, lines
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.evaluate import CAUSES, Calibration, cause_of
+from dualmatch.evaluate import Calibration
+from dualmatch.evaluate.causes import CAUSES, cause_of
 from dualmatch.report.figures import Rows
 from dualmatch.report.findings import Findings, Link
 

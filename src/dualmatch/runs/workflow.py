@@ -35,7 +35,8 @@ from dualmatch.readers.read import Reading, read
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import Rejections
 from dualmatch.readers.shown_labels import with_files_shown
-from dualmatch.runs.folder import FinishedRun, RunFolder, finished_run
+from dualmatch.runs.finished import FinishedRun, finished_run
+from dualmatch.runs.folder import RunFolder
 from dualmatch.runs.graph_pair import GraphPair
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.options_file import CallOptions

@@ -12,11 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from dualmatch.graph.arrays import Flags, Floats, Ids, Pairs, Rows
-from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.alignment import Alignment, SoftPlan
 from dualmatch.methods.validation import KnownPairs, check_pairs
 
@@ -360,42 +357,3 @@ def _keys(pairs: Pairs) -> Ids:
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-CAUSES: Final = (
-    "one of the two is in no fact",
-    "share no neighbour even if every other pair were known",
-    "share only neighbours that are not aligned",
-    "share an aligned neighbour",
-)
-
-
-def cause_of(
-    source: TemporalGraph, target: TemporalGraph, gold: NDArray[np.integer], found: NDArray[np.integer]
-) -> Ids:
-    """For each true pair of gold, (n, 2), the place in `CAUSES` of what makes it hard to find: the first that holds.
-
-    Of the pairs that were found, (m, 2), the true ones count as aligned.
-
-    Examples
-    --------
-    >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles"), ("Mary", "met", "Percy")])
-    >>> every = np.array([[0, 0], [1, 1], [2, 2], [3, 3]])
-    >>> [CAUSES[cause] for cause in cause_of(graph, graph, every, every[:1])[1:3]]
-    ['share an aligned neighbour', 'share only neighbours that are not aligned']
-    """
-    shape = source.n_entities, target.n_entities
-    truth, believed = (sparse.csr_array((np.ones(len(p)), (p[:, 0], p[:, 1])), shape) for p in (gold, found))
-    ours, theirs = _neighbours(source)[gold[:, 0]], _neighbours(target)[gold[:, 1]]
-    shared = np.asarray((ours @ truth).multiply(theirs).sum(axis=1)).ravel()
-    aligned = np.asarray((ours @ sparse.csr_array(believed.multiply(truth))).multiply(theirs).sum(axis=1)).ravel()
-    in_facts = source.is_in_a_fact[gold[:, 0]] & target.is_in_a_fact[gold[:, 1]]
-    return np.select([~in_facts, shared == 0, aligned == 0], [0, 1, 2], 3).astype(np.int64)
-
-
-def _neighbours(graph: TemporalGraph) -> sparse.csr_array:
-    head, tail = np.concatenate([graph.head, graph.tail]), np.concatenate([graph.tail, graph.head])
-    matrix = sparse.csr_array((np.ones(len(head)), (head, tail)), (graph.n_entities, graph.n_entities))
-    matrix.sum_duplicates()
-    matrix.data[:] = 1.0
-    return matrix
