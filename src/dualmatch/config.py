@@ -18,7 +18,7 @@ from pydantic import (
 
 from dualmatch.errors import ConfigError
 from dualmatch.memory import checked_limit, default_limit, parse_bytes
-from dualmatch.option_texts import METHOD_OPTIONS
+from dualmatch.option_texts import METHOD_OPTIONS, METHOD_TEXTS
 
 Method = Literal["temporal", "dualmatch", "evidence", "fused"]
 DEFAULT_METHOD: Method = "evidence"
@@ -81,8 +81,7 @@ class Config(BaseModel):
 
     method: Method = Field(
         default=DEFAULT_METHOD,
-        description="how to align: 'evidence' goes by shared dated facts, 'temporal' is the paper's learning-free time "
-        "channel, 'dualmatch' the paper's whole method and 'fused' all of these (both need the extra [gnn])",
+        description=f"How to align: {'; '.join(METHOD_TEXTS.values())}.",
     )
     min_confidence: float | None = _option("min_confidence", ge=0, le=1)
     max_fdr: float | None = _option("max_fdr", ge=0, le=1)

@@ -75,7 +75,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 def on_one_screen(text: str) -> str:
     """A text without the middle of lines that are too long, and without the lines that are too many.
 
-    >>> len(on_one_screen("triples_1:3: " + "x" * 10_000 + " is no date"))
+    >>> len(on_one_screen("triples_1:3: " + "x" * 10_000 + " is not a date"))
     500
     >>> on_one_screen("\\n".join(["x" * 400] * 20)).splitlines()[-1]
     '… and 13 lines more'

@@ -14,6 +14,13 @@ PAPER_ALPHAS: Final = tuple(k / 4 for k in range(9))
 MOST_THREADS: Final = 1024
 """Of an engine. Native libraries take any number, and crash on one that the machine cannot start."""
 
+METHOD_TEXTS: Final = {
+    "temporal": "'temporal' is the paper's time channel, which learns nothing",
+    "dualmatch": "'dualmatch' is the paper's whole method (needs the extra [gnn])",
+    "evidence": "'evidence' compares shared dated facts",
+    "fused": "'fused' is all of these (needs the extra [gnn])",
+}
+
 METHOD_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
     "min_confidence": (
         None,

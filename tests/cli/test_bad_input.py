@@ -40,7 +40,7 @@ BAD_GRAPHS = [
     ("unknown relation", slip("triples_1", 2, "10\t3\t12"), "triples_1:2: relation 3 is not in rel_ids_1; add it"),
     ("unknown begin", slip("triples_1", 2, "10\t1\t12\t9"), "triples_1:2: time 9 is not in time_id; add it there or"),
     ("unknown end", slip("triples_1", 2, "10\t1\t12\t1\t9"), "triples_1:2: time 9 is not in time_id; add it there or"),
-    ("no dates at all", {"time_id": "0\tMay\n1\tMarch\n"}, "time_id:1: 'May' is no date; write YYYY, YYYY-MM or"),
+    ("no dates at all", {"time_id": "0\tMay\n1\tMarch\n"}, "time_id:1: 'May' is not a date; write YYYY, YYYY-MM or"),
     ("two dates", slip("time_id", 3, "1\t1834"), "time_id:3: time id 1 has another date above; give each id one date"),
     ("letters in time_id", slip("time_id", 3, "x\t1834"), "time_id:3: 'x' is no time id; write a whole number"),
     ("one column in time_id", slip("time_id", 3, "2"), "time_id:3: 1 tab-separated column; a time has 2: time, date"),

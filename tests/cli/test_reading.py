@@ -77,7 +77,7 @@ def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureF
     said = refused(capsys, *call, "--on-error", "stop")
     assert said.splitlines()[:2] == [
         "dualmatch: bad.csv:4: 2 columns where the first line has 4",
-        "bad.csv:5: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
+        "bad.csv:5: 'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
     ]
     assert "more than 1 line cannot be used" in refused(capsys, *call, "--on-error", "skip", "--max-errors", "1")
     main([*call, "--on-error", "skip"])
@@ -88,7 +88,7 @@ def test_lines_left_out_go_beside_the_output(here: Path, capsys: pytest.CaptureF
     assert "note: 2 lines were left out; see links.tsv.rejected.tsv for the reasons" in said
     assert (here / "links.tsv.rejected.tsv").read_text().splitlines()[1:] == [
         "bad.csv\t4\t2 columns where the first line has 4\tEve,met",
-        "bad.csv\t5\t'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown\tEve,met,Adam,soon",
+        "bad.csv\t5\t'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown\tEve,met,Adam,soon",
     ]
 
 
@@ -100,7 +100,7 @@ def test_too_many_dates_that_cannot_be_read_leave_nothing_behind(
     (here / "bad.csv").write_text(LEFT + "".join(rows))
     before = sorted(here.iterdir())
     said = refused(capsys, "align", "bad.csv", "left.csv", "-o", "links.tsv")
-    assert said.startswith("dualmatch: bad.csv:4: '1/12/1850' is no date;")
+    assert said.startswith("dualmatch: bad.csv:4: '1/12/1850' is not a date;")
     assert "14 of 16 dates in 'time' cannot be read; add --time-format %d/%m/%Y" in said
     assert sorted(here.iterdir()) == before
     (here / "bad.csv").write_text(LEFT + "Eve,met,Adam,1850\n" * 8 + rows[0])
@@ -114,7 +114,7 @@ def test_too_many_dates_that_cannot_be_read_leave_nothing_behind(
     [
         ("1,Eve,1850\n,Adam,1851\n", [], "people.csv:3: no id; every row needs one"),
         ("1,Eve,1850\n2,Adam\n", [], "people.csv:3: 2 columns where the first line has 3"),
-        ("1,Eve,1/2/1850\n", [], "people.csv:2: '1/2/1850' is no date"),
+        ("1,Eve,1/2/1850\n", [], "people.csv:2: '1/2/1850' is not a date"),
         ("1,Eve,1850\n", ["--columns", "id=who"], "people.csv: no column 'who'; the columns are 'id', 'name', 'born'"),
         ("1,Eve,1850\n", ["--columns", "id=id,begin=born"], "columns: id is for a table with a row for each entity"),
         ("1,Eve,\n", [], "people.csv: no facts; an empty graph cannot be aligned"),

@@ -148,7 +148,7 @@ def test_a_collector_numbers_facts_and_dates_together() -> None:
     [
         ({"head": " ", "relation": "born", "time": "1797"}, "people.csv:2: no head"),
         ({"head": "Ada", "relation": None, "time": "1797"}, "people.csv:2: no relation"),
-        ({"head": "Ada", "relation": "born", "time": "soon"}, "people.csv:2: 'soon' is no date"),
+        ({"head": "Ada", "relation": "born", "time": "soon"}, "people.csv:2: 'soon' is not a date"),
     ],
 )
 def test_a_collector_rejects_dates_as_it_does_facts(row: dict[str, str | None], words: str) -> None:

@@ -75,7 +75,7 @@ def test_opaque_times_are_shown_as_they_are() -> None:
     [
         (("a", "r"), "graph: fact 2 has 2 parts; give"),
         (("a", "r", "b", "1", "2", "3"), "graph: fact 2 has 6 parts; give"),
-        (("a", "r", "b", "soon"), "graph: fact 2: 'soon' is no date; write YYYY"),
+        (("a", "r", "b", "soon"), "graph: fact 2: 'soon' is not a date; write YYYY"),
     ],
 )
 def test_a_bad_fact_is_told_by_number(fact: tuple[str, ...], words: str) -> None:

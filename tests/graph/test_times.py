@@ -1,4 +1,4 @@
-"""Time codes: order, precision and what is no date."""
+"""Time codes: order, precision and what is not a date."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def test_words_for_unknown(word: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("soon", "'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"),
-        ("2005-3", "is no date; write"),
-        ("2005-03-01T", "is no date; write"),
-        ("2005-03-01T1:00", "is no date; write"),
-        ("2005T12:00:00", "is no date; write"),
-        ("٢٠٠٥", "is no date; write"),
+        ("soon", "'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"),
+        ("2005-3", "is not a date; write"),
+        ("2005-03-01T", "is not a date; write"),
+        ("2005-03-01T1:00", "is not a date; write"),
+        ("2005T12:00:00", "is not a date; write"),
+        ("٢٠٠٥", "is not a date; write"),
         ("-44 BCE", "a year with BCE has no sign"),
         ("0 BCE", "a year with BCE has no sign"),
-        ("x" * 10**6, f"^'{'x' * 60}'… is no date"),
-        ("2005/03/01", "is no date; write"),
-        ("2005-03-01\n2006", "is no date; write"),
+        ("x" * 10**6, f"^'{'x' * 60}'… is not a date"),
+        ("2005/03/01", "is not a date; write"),
+        ("2005-03-01\n2006", "is not a date; write"),
         ("2005-13", "there is no month 13"),
         ("2005-02-29", "month 2 of 2005 has no day 29"),
         ("1900-02-29", "month 2 of 1900 has no day 29"),
@@ -87,7 +87,7 @@ def test_words_for_unknown(word: str) -> None:
         ("2005-00-05", "a day without a month"),
         ("20050301", "years beyond 5,000,000 cannot be held; write dates as YYYY-MM-DD"),
         ("-5000001", "years beyond 5,000,000 cannot be held"),
-        ("99999999999", "is no date"),
+        ("99999999999", "is not a date"),
     ],
 )
 def test_what_is_no_date_is_told_in_words(text: str, words: str) -> None:

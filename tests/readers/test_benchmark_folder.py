@@ -71,9 +71,9 @@ def test_a_bare_number_is_a_year_however_long(make_folder: MakeFolder) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("March", "'March' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"),
+        ("March", "'March' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown"),
         ("1987-02-30", "'1987-02-30': month 2 of 1987 has no day 30"),
-        ("2005030100", "'2005030100' is no date"),
+        ("2005030100", "'2005030100' is not a date"),
     ],
 )
 def test_what_is_no_date_costs_its_date_only(
@@ -99,7 +99,7 @@ def test_a_calendar_of_which_more_than_a_fifth_is_no_date_is_refused(make_folder
     path = make_folder(time_id="0\t-inf\n1\t01/02/1833\n2\t1834\n3\t1835\n")
     with pytest.raises(InputError) as caught:
         read_folder(path)
-    assert str(caught.value).splitlines()[0].startswith(f"{path}/time_id:2: '01/02/1833' is no date")
+    assert str(caught.value).splitlines()[0].startswith(f"{path}/time_id:2: '01/02/1833' is not a date")
     assert str(caught.value).endswith("dates in 'time_id' cannot be read; add --time-format %d/%m/%Y, or %m/%d/%Y")
     graph = read_folder(path, time_format="%d/%m/%Y").source
     assert {encode_date(1833, 2, 1), encode_date(1834)} <= {*graph.begin.tolist()}

@@ -93,6 +93,6 @@ def test_a_time_that_looks_like_nothing_gets_no_format(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_graph(path)
     assert str(caught.value).splitlines() == [
-        f"{path}:2: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
+        f"{path}:2: 'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
         "1 of 1 dates in 'time' cannot be read; fix them, or say how they are written with --time-format",
     ]

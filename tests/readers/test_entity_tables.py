@@ -185,7 +185,7 @@ def test_kinds_of_columns(name: str, values: str, kind: str) -> None:
 
 def test_dates_in_another_form_are_refused_with_the_format() -> None:
     said = refusal("id,born,x\na,13/02/1815,u\nb,14/02/1815,u\n")
-    assert said.startswith("a.csv:2: '13/02/1815' is no date")
+    assert said.startswith("a.csv:2: '13/02/1815' is not a date")
     assert said.endswith("2 of 2 dates in 'born' cannot be read; add --time-format %d/%m/%Y")
     assert len(reading("id,born,x\na,13/02/1815,u\nb,14/02/1815,u\n", time_format="%d/%m/%Y").graph.dates) == 2
 
@@ -193,7 +193,7 @@ def test_dates_in_another_form_are_refused_with_the_format() -> None:
 def test_a_column_called_after_a_date_is_refused_rather_than_taken_for_neighbours() -> None:
     rows = "".join(f"p{row},{'before ' * (row % 2)}18{row:02d},{'Hull' if row % 3 else 'York'}\n" for row in range(20))
     said = refusal(f"id,born,place\n{rows}")
-    assert said.startswith("a.csv:3: 'before 1801' is no date")
+    assert said.startswith("a.csv:3: 'before 1801' is not a date")
     assert said.endswith(
         "10 of 20 dates in 'born' cannot be read; fix them, or say how they are written with --time-format; if it "
         "holds no dates: --columns text=born"

@@ -185,7 +185,7 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
         ("a.nt", "<http://e/a> <http://e/r> <http://e/b> .\nnonsense\n", "a.nt:2: no ntriples: The subject"),
         ("a.nt", '<< <http://e/a> <http://e/r> <http://e/b> >> <http://e/at> "1" .\n', "a.nt:1: a quoted triple as a"),
         ("a.ttl", "@prefix : <http://e/> .\n:a :r :b\n", "a.ttl:3: no turtle: "),
-        ("a.ttl", PREFIXES + '\n:a :r :b {| :begin "soon" |} .', r"a.ttl:10: 'soon' is no date; .*the time of _:\.1"),
+        ("a.ttl", PREFIXES + '\n:a :r :b {| :begin "soon" |} .', r"a.ttl:10: 'soon' is not a date; .*time of _:\.1"),
         ("a.ttl", PREFIXES + ':a :r :b {| :begin "1900" ; :end "1899" |} .', "a.ttl: a r b: ends in 1899, before"),
         ("a.rdf", "<rdf", "a.rdf: no rdfxml: "),
         ("a.ttl", "", "a.ttl: no facts"),

@@ -73,7 +73,7 @@ def test_blocks_of_any_size_say_the_same(
     lines = [f"{quote}e{i}{quote},r,e{i + 1},{1900 + i}" for i in range(20)]
     path = write(tmp_path / "a.csv", "head,relation,tail,year\n" + "\n".join(lines) + "\nx,r,y,soon")
     assert refusal(path, on_error="stop").split("\n") == [
-        ":22: 'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
+        ":22: 'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
         "fix this line, or leave it out with --on-error skip",
     ]
     assert read_graph(path, on_error="skip").n_facts == 20
@@ -119,7 +119,7 @@ def test_columns_that_cannot_be_found(tmp_path: Path, header: str, columns: dict
         ("a.tsv", TSV + "Ada\tmet\n", ":4: 2 columns where the first line has 5"),
         ("a.tsv", TSV + "\nAda\tmet\tx\t1\t2\t3\n", ":5: 6 columns where the first line has 5"),
         ("a.csv", CSV + 'Ada,"met\n you",x,1\n', ":4: 4 columns where the first line has 5"),
-        ("a.csv", CSV.replace("London", '"Lon\ndon"') + "Ada,met,x,soon,\n", ":5: 'soon' is no date"),
+        ("a.csv", CSV.replace("London", '"Lon\ndon"') + "Ada,met,x,soon,\n", ":5: 'soon' is not a date"),
         ("a.csv", CSV + 'Ada,"met\n', ":4: no CSV up to here (unexpected end of data)"),
         ("a.tsv", TSV + "\tmet\tx\t1\t2\n", ":4: no head; every fact needs one"),
         ("a.tsv", TSV + "Ada\tmet\t \t1\t2\n", ":4: no tail; every fact needs one"),
@@ -170,7 +170,7 @@ def test_lines_left_out_are_kept_with_the_reason(tmp_path: Path) -> None:
     assert [line.split("\t")[1:] for line in lines] == [
         ["line", "problem", "text"],
         ["4", "2 columns where the first line has 5", "Ada,met"],
-        ["5", "'soon' is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown", "Ada,met,x,soon,"],
+        ["5", "'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown", "Ada,met,x,soon,"],
         ["6", "no tail; every fact needs one", "Ada,met,,,"],
     ]
     too_many = refusal(tmp_path / "a.csv", on_error="skip", max_errors=2)

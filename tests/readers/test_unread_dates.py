@@ -82,7 +82,7 @@ def test_broken_lines_and_dates_are_reported_together(tmp_path: Path) -> None:
         reading(tmp_path / "a.csv", ["a,r", "a,r,c,soon,"])
     lines = str(caught.value).splitlines()
     assert "csv:2: 2 columns where the first line has 5" in lines[0]
-    assert "csv:3: 'soon' is no date" in lines[2]
+    assert "csv:3: 'soon' is not a date" in lines[2]
 
 
 @pytest.mark.parametrize(

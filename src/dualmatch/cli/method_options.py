@@ -13,7 +13,7 @@ import click
 
 from dualmatch.cli.shared_options import Decorator, declared, given
 from dualmatch.errors import InputError
-from dualmatch.option_texts import METHOD_OPTIONS
+from dualmatch.option_texts import METHOD_OPTIONS, METHOD_TEXTS
 from dualmatch.research.baselines import BASELINES
 
 if TYPE_CHECKING:
@@ -26,12 +26,6 @@ NO_FUSED: Final = (
     "method fused writes the same links as evidence; choose evidence here, or measure fused with dualmatch benchmark "
     "and dualmatch experiment"
 )
-_METHOD_HELP: Final = {
-    "evidence": "'evidence' compares shared dated facts",
-    "temporal": "'temporal' is the paper's time channel, which learns nothing",
-    "dualmatch": "'dualmatch' is the paper's whole method (needs the extra [gnn])",
-    "fused": "'fused' is all of these (needs the extra [gnn])",
-}
 _KINDS: Final[Mapping[str, click.ParamType[Any]]] = {
     **dict.fromkeys(("min_confidence", "max_fdr"), click.FLOAT),
     "memory_limit": click.STRING,
@@ -58,7 +52,7 @@ class _MethodChoice(click.Choice[str]):
 
 def method_options(methods: Collection[str] = METHODS, baselines: bool = False) -> Decorator:
     """--method with these to choose from, and the options of all methods; unset ones arrive as None."""
-    words = "; ".join(_METHOD_HELP[method] for method in methods)
+    words = "; ".join(METHOD_TEXTS[method] for method in methods)
     if baselines:
         words += f"; or a baseline, which learns from seed pairs: {', '.join(BASELINES)}"
         methods = [*methods, *BASELINES]

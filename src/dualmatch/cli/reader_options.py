@@ -255,7 +255,7 @@ reading_options = gathered(
         click.option(
             "--on-error",
             type=click.Choice(["dates", "stop", "skip"]),
-            help="dates: what is no date counts as unknown, and other lines that cannot be used are refused; stop: "
+            help="dates: what is not a date counts as unknown, and other lines that cannot be used are refused; stop: "
             "refuse both; skip: leave these lines out.  [default: dates]",
         ),
         click.option(

@@ -73,7 +73,7 @@ def parse_date(text: str) -> int:
         return UNKNOWN
     match = _DATE.match(text)
     if match is None:
-        raise ValueError(f"{_shown(text)} is no date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown")
+        raise ValueError(f"{_shown(text)} is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown")
     year = int(match["year"])
     month = 0 if match["month"] in (None, "##") else int(match["month"])
     day = 0 if match["day"] in (None, "##") else int(match["day"])

@@ -59,7 +59,7 @@ _UNKNOWN_VALUE: Final = re.compile(r"t\d+|_:\S+|\S+/\.well-known/genid/\S+", re.
 def parse_span(text: str) -> Span:
     """The first and the last date that a text may mean, as codes; the same code twice for an ordinary date.
 
-    Raises a `ValueError`, in words that a user can act on, where a text is no date.
+    Raises a `ValueError`, in words that a user can act on, where a text is not a date.
 
     >>> from dualmatch.graph.times import format_date
     >>> [[format_date(code) for code in parse_span(text)] for text in ("1830s", "1 May 1833", "1985/..")]
@@ -71,7 +71,7 @@ def parse_span(text: str) -> Span:
         if code > _LAST_OF_FOUR_DIGITS and (day := _date(text)):  # 08330501 is no year
             return day
         if code > _LAST_OF_FOUR_DIGITS and _LONG_NUMBER.fullmatch(text):
-            raise ValueError(f"{text!r} is no date; a year has four digits, or a sign: +{text}")
+            raise ValueError(f"{text!r} is not a date; a year has four digits, or a sign: +{text}")
     except ValueError:
         if _UNKNOWN_VALUE.fullmatch(text):
             return UNKNOWN, UNKNOWN

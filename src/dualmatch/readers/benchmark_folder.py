@@ -157,7 +157,7 @@ def _entity_rows(table: pl.DataFrame, side: str, path: Path, graph: TemporalGrap
 def _read_times(path: Path, on_error: OnError, time_format: str | None) -> TimesById | None:
     """The first and the last date of each time id; None where there is no calendar.
 
-    What is no date counts as unknown, with a warning, unless it is too much or `on_error` is ``"stop"``.
+    What is not a date counts as unknown, with a warning, unless it is too much or `on_error` is ``"stop"``.
     """
     if not path.exists():
         return None

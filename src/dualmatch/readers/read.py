@@ -115,7 +115,7 @@ def read_graph(
     time_predicates, namespaces:
         For RDF: whose values are times; beginnings of IRIs that names leave out.
     on_error, max_errors:
-        ``"dates"`` takes what is no date as unknown and refuses a file with other lines that cannot be used;
+        ``"dates"`` takes what is not a date as unknown and refuses a file with other lines that cannot be used;
         ``"stop"`` refuses either; ``"skip"`` leaves out up to `max_errors` such lines.
 
     Returns

@@ -67,8 +67,8 @@ class ReadOptions:
     labels: Path | None = None
     """A file of names and labels, two tab-separated columns."""
     on_error: OnError = "dates"
-    """``"dates"``: what is no date counts as unknown, unless it is too much; ``"stop"`` and ``"skip"``: its line cannot
-    be used. See `dualmatch.readers.rejected_lines.Rejections`."""
+    """``"dates"``: what is not a date counts as unknown, unless it is too much; ``"stop"`` and ``"skip"``: its line
+    cannot be used. See `dualmatch.readers.rejected_lines.Rejections`."""
     max_errors: int = DEFAULT_LIMIT
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")

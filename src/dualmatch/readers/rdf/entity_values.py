@@ -75,7 +75,7 @@ class EntityValues:
     dates: pl.DataFrame
     """``node`` (the entity), ``s``, ``p``, ``text``, ``code``; `time_column.WRONG` where a date is none."""
     literals: pl.DataFrame
-    """``s``, ``p``, ``o``, ``tag``: what is no date."""
+    """``s``, ``p``, ``o``, ``tag``: what is not a date."""
     left_out: Counter[str]
 
     @property
