@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import time
+import zlib
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -16,7 +17,7 @@ import zstandard
 
 from dualmatch import InputError, read_graph
 from dualmatch.files import bounded, compressed
-from dualmatch.files.bounded import zstd_pieces
+from dualmatch.files.bounded import gzip_pieces, zstd_pieces
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XML = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://e/">{{}}</rdf:RDF>'
@@ -60,6 +61,20 @@ def test_zstd_is_unpacked_in_small_steps_whatever_the_frames() -> None:
     for cut in (1, 5, 9, len(packed) // 2, len(packed) - 1):
         with pytest.raises((EOFError, zstandard.ZstdError)):
             b"".join(zstd_pieces(io.BytesIO(packed[:cut])))
+
+
+def test_gzip_is_unpacked_in_small_steps_whatever_the_members() -> None:
+    text = b"".join(b"%d\n" % number for number in range(200_000))
+    members = [b"x" * (1 << 24), text, b"", b"y" * ((1 << 20) + 1)]
+    packed = b"\0\0\0".join(map(gzip.compress, members))
+    for after in (b"", b"\0" * (1 << 21)):
+        pieces = [*gzip_pieces(io.BytesIO(packed + after))]
+        assert b"".join(pieces) == b"".join(members)
+        assert max(map(len, pieces)) <= 1 << 20
+    wrong_sum = packed[:-8] + bytes([packed[-8] ^ 1]) + packed[-7:]
+    for broken in (*(packed[:cut] for cut in (1, 5, 20, len(packed) // 2, len(packed) - 1)), packed + b"x", wrong_sum):
+        with pytest.raises((EOFError, zlib.error)):
+            b"".join(gzip_pieces(io.BytesIO(broken)))
 
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import io
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Final
 
@@ -13,6 +15,7 @@ from dualmatch.errors import InputError
 LONGEST_LINE: Final = 1 << 26
 _LEAST: Final = 1 << 25  # bytes, before it matters how well they were packed
 _LARGEST_RATIO: Final = 500  # text of graphs packs to a hundredth at best, a bomb to a thousandth
+_STEP: Final = 1 << 20
 _BLOCK: Final = 1 << 17  # a block of zstd unpacks to so much at most
 _BLOCKS_AT_ONCE: Final = 8
 
@@ -60,24 +63,43 @@ class Counted(io.RawIOBase):
         return int(size)
 
 
-class Expanding(io.RawIOBase):
-    """An unpacked file, which ends in an `InputError` where it is a bomb."""
-
-    def __init__(self, file: Any, name: str, packed_bytes: Callable[[], int]) -> None:
-        self._file, self._name, self._packed_bytes, self._total = file, name, packed_bytes, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        size = int(self._file.readinto(buffer) or 0)
-        self._total += size
-        if self._total > _LEAST and self._total > _LARGEST_RATIO * self._packed_bytes():
+def bounded_pieces(pieces: Iterator[bytes], name: str, packed_bytes: Callable[[], int]) -> Iterator[bytes]:
+    """Pieces of an unpacked file, which end in an `InputError` where it is a bomb."""
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        if total > _LEAST and total > _LARGEST_RATIO * packed_bytes():
             raise InputError(
-                f"{self._name}: unpacks to more than {_LARGEST_RATIO} times its size, as no data does; unpack it "
-                "yourself if you trust it"
+                f"{name}: unpacks to more than {_LARGEST_RATIO} times its size, as no data does; unpack it yourself if "
+                "you trust it"
             )
-        return size
+        yield piece
+
+
+def gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What the members of a ``.gz`` file hold, a MiB at a time at most; zeros may follow a member, as on tapes."""
+    data = file.read(_STEP)
+    while data:
+        member = zlib.decompressobj(16 + zlib.MAX_WBITS)  # which checks length and sum at the end of each
+        while not member.eof:
+            if piece := member.decompress(data, _STEP):
+                yield piece
+            data = member.unconsumed_tail
+            if not data and len(piece) < _STEP and not member.eof and not (data := file.read(_STEP)):
+                raise EOFError("it ends in the middle of a member")
+        data = member.unused_data.lstrip(b"\0")
+        while not data and (more := file.read(_STEP)):
+            data = more.lstrip(b"\0")
+
+
+def bzip2_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What a ``.bz2`` file holds; dumps are packed as many streams, one after the other."""
+    with bz2.BZ2File(file) as unpacked:
+        try:
+            while piece := unpacked.read(_STEP):
+                yield piece
+        except OSError as error:
+            raise EOFError(error.strerror or str(error)) from None
 
 
 def zstd_pieces(file: BinaryIO) -> Iterator[bytes]:

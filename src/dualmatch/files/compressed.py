@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import os
 import re
@@ -17,11 +15,20 @@ from typing import Any, BinaryIO, Final
 import zstandard
 
 from dualmatch.errors import InputError
-from dualmatch.files.bounded import LONGEST_LINE, Counted, Expanding, LongLineError, zstd_pieces
+from dualmatch.files.bounded import (
+    LONGEST_LINE,
+    Counted,
+    LongLineError,
+    bounded_pieces,
+    bzip2_pieces,
+    gzip_pieces,
+    zstd_pieces,
+)
 
 STANDARD_INPUT: Final = Path("-")
 PACKED: Final = {".gz": rb"\x1f\x8b", ".zst": rb"\x28\xb5\x2f\xfd", ".bz2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"}
 """Extension → first bytes of packed files, as a pattern; the bytes decide, whatever a file is called."""
+_UNPACKERS: Final = {".gz": gzip_pieces, ".zst": zstd_pieces, ".bz2": bzip2_pieces}
 BLOCK_BYTES: Final = 1 << 26
 _NOT_READ: Final = {"xz": rb"\xfd7zXZ\x00", "zip": rb"PK\x03\x04"}
 _LONGEST: Final = 10
@@ -50,10 +57,10 @@ def opened(path: Path, where_missing: str = "check the path") -> Iterator[Binary
     with as_input_error(path, where_missing):
         if path == STANDARD_INPUT:
             counted = Counted(sys.stdin.buffer)
-            yield _bounded(io.BufferedReader(counted), path, lambda: counted.total)
+            yield _unpacked(io.BufferedReader(counted), path, lambda: counted.total)
             return
         with path.open("rb") as file:
-            yield _bounded(file, path, file.tell)
+            yield _unpacked(file, path, file.tell)
 
 
 @contextmanager
@@ -63,7 +70,7 @@ def as_input_error(path: Path, where_missing: str = "check the path") -> Iterato
         yield
     except FileNotFoundError:
         raise InputError(f"{shown(path)}: no such file; {where_missing}") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+    except (EOFError, zlib.error, zstandard.ZstdError) as error:
         raise InputError(
             f"{shown(path)}: broken or cut off, it cannot be unpacked ({error}); fetch or make it again"
         ) from None
@@ -93,15 +100,14 @@ def is_packed(path: Path) -> bool:
         return False
 
 
-def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
+def _unpacked(file: io.BufferedReader, path: Path, packed_bytes: Callable[[], int]) -> BinaryIO:
+    """What a file holds, refused where it unpacks to far more than any data does."""
     start = file.peek(_LONGEST)
     packing, ending = _packing(start), path.suffix.lower()
-    if packing == ".gz":
-        return gzip.open(file)  # type: ignore[return-value]
-    if packing == ".bz2":
-        return as_file(_bzip2_pieces(file))
-    if packing == ".zst" or (ending == ".zst" and start):
-        return as_file(zstd_pieces(file))
+    if packing is None and ending == ".zst" and start:
+        packing = ending  # its frames may begin with others, to be skipped
+    if packing is not None:
+        return as_file(bounded_pieces(_UNPACKERS[packing](file), shown(path), packed_bytes))
     for name, magic in _NOT_READ.items():
         if re.match(magic, start):
             raise InputError(
@@ -112,14 +118,6 @@ def _unpacked(file: io.BufferedReader, path: Path) -> BinaryIO:
             f"{shown(path)}: is not packed as its name says; leave the {ending} out of it, or make it again"
         )
     return file
-
-
-def _bounded(file: io.BufferedReader, path: Path, packed_bytes: Callable[[], int]) -> BinaryIO:
-    """What a file holds, refused where it unpacks to far more than any data does."""
-    unpacked = _unpacked(file, path)
-    if unpacked is file:
-        return file
-    return io.BufferedReader(Expanding(unpacked, shown(path), packed_bytes), 1 << 20)
 
 
 def _packing(start: bytes) -> str | None:
@@ -152,16 +150,6 @@ def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 def as_file(pieces: Iterator[bytes]) -> io.BufferedReader:
     """Pieces of bytes as a file to read from."""
     return io.BufferedReader(_Pieces(pieces), 1 << 20)
-
-
-def _bzip2_pieces(file: BinaryIO) -> Iterator[bytes]:
-    """What a ``.bz2`` file holds; dumps are packed as many streams, one after the other."""
-    with bz2.BZ2File(file) as unpacked:
-        try:
-            while piece := unpacked.read(1 << 20):
-                yield piece
-        except OSError as error:
-            raise EOFError(error.strerror or str(error)) from None
 
 
 class _Pieces(io.RawIOBase):
