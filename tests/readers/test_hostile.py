@@ -15,9 +15,12 @@ import polars as pl
 import pytest
 import zstandard
 
+from conftest import refused
 from dualmatch import InputError, read_graph
 from dualmatch.files import bounded, compressed
 from dualmatch.files.bounded import gzip_pieces, zstd_pieces
+from dualmatch.readers.read import read
+from dualmatch.readers.read_options import ReadOptions
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XML = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://e/">{{}}</rdf:RDF>'
@@ -210,3 +213,35 @@ def test_millions_of_empty_lines_are_skipped_soon_and_counted(tmp_path: Path) ->
             read_graph(path)
 
     in_time(refused, 5.0)
+
+
+@pytest.mark.parametrize("name", ["long.csv", "long.tsv", "long.nt", "long.json"])
+def test_a_line_is_bounded_by_the_memory_limit(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = {
+        ".csv": "head,relation,tail",
+        ".tsv": "head\trelation\ttail",
+        ".nt": TRIPLE.strip(),
+        ".json": '{"id": "Q1"}',
+    }
+    written(tmp_path / name, first[Path(name).suffix] + "\n" + "a" * 5 * 2**20 + "\n")
+    for limit, bound in (("64MiB", "4 MiB"), ("72MiB", "4 MiB")):
+        said = refused(["align", name, name, "-o", "links.tsv", "--memory-limit", limit], capsys, tmp_path)
+        assert f"{name}:2: a line of more than {bound}" in said
+    said = refused(["align", name, name, "-o", "links.tsv", "--memory-limit", "8GB"], capsys, tmp_path)
+    assert "a line of more than" not in said
+
+
+@pytest.mark.parametrize("name", ["much.csv", "much.nt", "people.csv"])
+def test_what_is_read_stays_within_the_memory_limit(tmp_path: Path, name: str) -> None:
+    header, row = {
+        "much.csv": ("head,relation,tail\n", "Ada{0},met,Charles\n"),
+        "much.nt": ("", "<http://e/s{0}> <http://e/p> <http://e/o> .\n"),
+        "people.csv": ("id,name,born\n", "p{0},Ada,1815\n"),
+    }[name]
+    path = written(tmp_path / name, header + "".join(row.format(number) for number in range(10_000)))
+    assert read([path], ReadOptions(memory_limit=2**26)).graph.n_entities >= 10_000
+    with pytest.raises(InputError, match=r"more than the memory limit of 0\.0 GB has room for; give it more"):
+        read([path], ReadOptions(memory_limit=100_000))

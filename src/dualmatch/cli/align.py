@@ -205,7 +205,12 @@ def align_command(
         **naming,
     }
     check_labels(names.languages is not None, config.method)
-    asked = asked.over(run_file.reading).with_names(names, config.method in EXPLAINED).with_rejected_beside(output)
+    asked = (
+        asked.over(run_file.reading)
+        .within(config.memory_limit)
+        .with_names(names, config.method in EXPLAINED)
+        .with_rejected_beside(output)
+    )
     with opened_folder(run_path, resume, force, console.note) as folder:
         run = AlignRun(
             config=config,

@@ -123,6 +123,11 @@ class Asked:
             side["names"] = None if choice == "auto" and not compared else choice  # the record says what was asked for
         return replace(self, given=(sides[0], sides[1]))
 
+    def within(self, memory_limit: int) -> Asked:
+        """With what may be read at once, and in all, under this limit."""
+        source, target = ({**each, "memory_limit": memory_limit} for each in self.given)
+        return replace(self, given=(source, target))
+
     def with_labels(self) -> Asked:
         """With the labels that files hold."""
         source, target = ({**each, "names": "auto"} for each in self.given)

@@ -23,17 +23,22 @@ _BLOCKS_AT_ONCE: Final = 8
 class LongLineError(Exception):
     """A line is longer than any should be."""
 
-    def __init__(self, line: int) -> None:
-        self.line = line
+    def __init__(self, line: int, longest: int) -> None:
+        self.line, self.longest = line, longest
 
 
-def lines_of(file: BinaryIO, before: int = 0) -> Iterator[tuple[int, bytes]]:
+def longest_line(memory_limit: int | None) -> int:
+    """How long a line may be: 64 MiB, or a sixteenth of the memory there is, since what is made of it takes more."""
+    return LONGEST_LINE if memory_limit is None else min(LONGEST_LINE, memory_limit // 16)
+
+
+def lines_of(file: BinaryIO, before: int = 0, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that are not empty, with their numbers, after some that were read; none is too long."""
     number = before
-    while line := file.readline(LONGEST_LINE + 1):
+    while line := file.readline(longest + 1):
         number += 1
-        if len(line) > LONGEST_LINE:
-            raise LongLineError(number)
+        if len(line) > longest:
+            raise LongLineError(number, longest)
         if line == b"\n":
             number += skip_empty_lines(file)
         else:

@@ -76,8 +76,8 @@ def as_input_error(path: Path, where_missing: str = "check the path") -> Iterato
         ) from None
     except LongLineError as error:
         raise InputError(
-            f"{shown(path)}:{error.line}: a line of more than {LONGEST_LINE >> 20} MiB; is this the right file, and "
-            "its --format right?"
+            f"{shown(path)}:{error.line}: a line of more than {error.longest >> 20} MiB; is this the right file, "
+            "and its --format right?"
         ) from None
     except OSError as error:
         why = error.strerror or str(error)
@@ -124,19 +124,20 @@ def _packing(start: bytes) -> str | None:
     return next((ending for ending, magic in PACKED.items() if re.match(magic, start)), None)
 
 
-def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """About `size` bytes at a time, cut after a line break. No byte-order mark.
+def blocks(file: BinaryIO, size: int = BLOCK_BYTES, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+    """About `size` bytes at a time, or `longest` where that is less, cut after a line break. No byte-order mark.
 
-    A longer line comes in one piece, up to `LONGEST_LINE`; beyond, it is an error.
+    A longer line comes in one piece, up to `longest`; beyond, it is an error.
     """
+    size = min(size, longest)
     kept: list[bytes] = []
     first, length, lines = True, 0, 0
     while data := file.read(size):
         if first:
             data, first = data.removeprefix(b"\xef\xbb\xbf"), False
         cut = data.rfind(b"\n") + 1
-        if length + (data.find(b"\n") if cut else len(data)) > LONGEST_LINE:
-            raise LongLineError(lines + 1)
+        if length + (data.find(b"\n") if cut else len(data)) > longest:
+            raise LongLineError(lines + 1, longest)
         if cut:
             lines += data.count(b"\n")
             yield b"".join((*kept, data[:cut]))

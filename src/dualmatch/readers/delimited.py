@@ -35,7 +35,7 @@ def read_delimited(file: BinaryIO, path: Path, collector: Collector, separator: 
     """
     table = _Table(path, collector, separator)
     is_csv = separator == ","
-    remaining = blocks(file)
+    remaining = blocks(file, longest=collector.options.longest_line)
     for block in remaining:
         if is_csv and table.shape is None:
             first_line = block.lstrip().partition(b"\n")[0]

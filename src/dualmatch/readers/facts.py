@@ -97,6 +97,7 @@ class Collector:
         self._facts: list[pl.DataFrame] = []
         self._dates: list[pl.DataFrame] = []
         self._entities: list[pl.Series] = []
+        self._bytes = 0
         self.unknown_dates = 0
         """Dates of entities that were left out: neither their begin nor their end is known."""
 
@@ -118,6 +119,7 @@ class Collector:
     def add_table(self, rows: Rows, shape: TableShape) -> None:
         """Add rows of a table of facts; rows of a table of entities wait for its end, when its columns are known."""
         if shape.kinds is not None:
+            self._kept(rows.table)
             self.entity_rows.append((rows, shape))
             return
         if LABEL in rows.table.columns:
@@ -139,6 +141,20 @@ class Collector:
             tail = pl.col(column).alias("tail")
             self.add(rows.part(is_filled(rows.table[column]) & ~rejected, pl.col("head"), relation, tail, *_INTERVAL))
 
+    def check_room(self, *tables: pl.DataFrame) -> int:
+        """The bytes of tables; an `InputError` where they and all that was read before exceed the memory limit."""
+        size, limit = sum(int(table.estimated_size()) for table in tables), self.options.memory_limit
+        if limit is not None and self._bytes + size > limit:
+            raise InputError(
+                f"the files of a side hold more than the memory limit of {limit / 1e9:.1f} GB has room for; give it "
+                "more (--memory-limit), or less to read"
+            )
+        return size
+
+    def _kept(self, table: pl.DataFrame) -> pl.DataFrame:
+        self._bytes += self.check_room(table)
+        return table
+
     def add_literals(self, table: pl.DataFrame) -> None:
         """Keep literals, if wanted: columns of entities, attributes and values, without white space around them."""
         table.columns = ["entity", "attribute", "value"]
@@ -148,13 +164,13 @@ class Collector:
     def keep_literals(self, table: pl.DataFrame) -> None:
         """Keep all that is said, if wanted, else the labels: ``entity``, ``attribute``, ``value``, ``language``."""
         if self.options.literals:
-            self.literal_tables.append(table)
+            self.literal_tables.append(self._kept(table))
         else:
-            self.label_tables.append(table.filter(pl.col("attribute") == LABEL))
+            self.label_tables.append(self._kept(table.filter(pl.col("attribute") == LABEL)))
 
     def add(self, rows: Rows) -> None:
         """Check rows, reject those that fail, keep the rest; white space around names is dropped."""
-        self._facts.append(self._checked(rows, NAMES))
+        self._facts.append(self._kept(self._checked(rows, NAMES)))
 
     def add_dates(self, rows: Rows) -> None:
         """Check dates of single entities (``head``, ``relation`` and the date, no ``tail``), as `add` checks facts."""
@@ -162,7 +178,7 @@ class Collector:
         checked = self._checked(rows, NAMES[:2])
         dated = checked.filter((pl.col("begin") != UNKNOWN) | (pl.col("end") != UNKNOWN))
         self.unknown_dates += checked.height - dated.height - (self.unread_dates.total - unread)
-        self._dates.append(dated)
+        self._dates.append(self._kept(dated))
 
     def add_entities(self, names: pl.Series) -> None:
         """Keep entities of which nothing else may be known."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import ConfigDict, TypeAdapter
 
 from dualmatch.errors import InputError
+from dualmatch.files.bounded import longest_line
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError
 
 Names = Literal["auto", "ids", "none"]
@@ -70,6 +71,8 @@ class ReadOptions:
     """``"dates"``: what is not a date counts as unknown, unless it is too much; ``"stop"`` and ``"skip"``: its line
     cannot be used. See `dualmatch.readers.rejected_lines.Rejections`."""
     max_errors: int = DEFAULT_LIMIT
+    memory_limit: int | None = field(default=None, compare=False)
+    """Bytes that what is read may take; it changes no result, so that no record holds it."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
@@ -88,13 +91,20 @@ class ReadOptions:
         """Whether names are to be compared whether or not both sides have labels."""
         return self.literals or self.labels is not None or self.names == "ids"
 
+    @property
+    def longest_line(self) -> int:
+        """How long a line may be, in bytes."""
+        return longest_line(self.memory_limit)
+
     def as_dict(self) -> dict[str, Any]:
         """What differs from the defaults, as plain data.
 
         >>> ReadOptions(format="csv", labels=Path("names.tsv")).as_dict()
         {'format': 'csv', 'labels': 'names.tsv'}
         """
-        data: dict[str, Any] = TypeAdapter(ReadOptions).dump_python(self, mode="json", exclude_defaults=True)
+        data: dict[str, Any] = TypeAdapter(ReadOptions).dump_python(
+            self, mode="json", exclude_defaults=True, exclude={"memory_limit"}
+        )
         return data
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 
 import polars as pl
 
-from dualmatch.files.bounded import LONGEST_LINE, lines_of, skip_empty_lines
+from dualmatch.files.bounded import LongLineError, lines_of, skip_empty_lines
 from dualmatch.files.compressed import shown
 from dualmatch.files.json_values import HALF_CHARACTER, json_values
 from dualmatch.files.text_lines import LINE
@@ -40,9 +40,10 @@ def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
     Deprecated statements, and those whose value is unknown or none, are left out.
     """
     reader = _WikidataReader(path, collector)
-    start, before, is_by_line = _start(file)
+    longest = collector.options.longest_line
+    start, before, is_by_line = _start(file, longest)
     if is_by_line:
-        for number, line in chain(start, lines_of(file, before)):
+        for number, line in chain(start, lines_of(file, before, longest)):
             if text := _entity_text(line):
                 reader.take_line(text, number)
     else:
@@ -54,7 +55,7 @@ def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
     reader.finish()
 
 
-def _start(file: BinaryIO) -> tuple[list[tuple[int, bytes]], int, bool]:
+def _start(file: BinaryIO, longest: int) -> tuple[list[tuple[int, bytes]], int, bool]:
     """The first lines that are not empty, how many there are, and whether each line is an entity, as in a dump."""
     start: list[tuple[int, bytes]] = []
     number = filled = 0
@@ -66,7 +67,10 @@ def _start(file: BinaryIO) -> tuple[list[tuple[int, bytes]], int, bool]:
         is_array = line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
         if is_array and not line.endswith(b"\n"):
             return [*start, (number, line)], number, False
-        start.append((number, line if line.endswith(b"\n") else line + file.readline(LONGEST_LINE)))
+        line = line if line.endswith(b"\n") else line + file.readline(longest)
+        if len(line) > longest:
+            raise LongLineError(number, longest)
+        start.append((number, line))
         text = _entity_text(start[-1][1])
         if text and is_array:
             return start, number, False

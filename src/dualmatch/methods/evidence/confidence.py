@@ -19,7 +19,6 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from dualmatch.channels.evidence.date_evidence import LEAST_RATE
 from dualmatch.decode.one_to_one import Candidates, chance_of, on_grid
@@ -141,6 +140,8 @@ def _fitted(features: Floats, outcome: Flags, prior: Floats, prior_weight: Float
 
     # More evidence never means less confidence: slopes stay positive.
     bounds = [(None, None), *[(_LEAST_SLOPE, None) if each > 0 else (None, None) for each in prior[1:].tolist()]]
+    from scipy.optimize import minimize  # here, since commands that align nothing need not wait for it
+
     found: Floats = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x
     return np.round(found, 6)
 

@@ -32,7 +32,8 @@ def read_rdf(file: BinaryIO, path: Path, collector: Collector, format: str) -> N
     options = collector.options
     number = collector.files_before + len(collector.are_sets)
     prefix = f"{number}/" if number else ""  # no label of a blank node can hold a slash
-    quads = read_quads(file, path, format, collector.rejections, prefix)
+    quads = read_quads(file, path, format, collector.rejections, prefix, options.longest_line)
+    collector.check_room(quads.plain, quads.reified)
     found = statements_of(quads, options.time_predicates, collector.times)
     facts, dates = found.facts, found.dates
     if found.wrong_times.height:

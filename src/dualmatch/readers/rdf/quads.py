@@ -12,6 +12,7 @@ import polars as pl
 from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple, parse
 
 from dualmatch.errors import InputError
+from dualmatch.files.bounded import LONGEST_LINE
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 from dualmatch.readers.rdf.bounds import DEEPEST, BoundedFile, is_nested_too_deep
 from dualmatch.readers.rdf.language_tags import LanguageTags
@@ -38,16 +39,24 @@ _MOST_ERRORS: Final = 1000  # of one line
 _UNNAMED: Final = re.compile(r"[0-9a-f]{24,32}\Z")
 
 
-def read_quads(file: BinaryIO, path: Path, format: str, rejections: Rejections, blank_prefix: str = "") -> Quads:
+def read_quads(
+    file: BinaryIO,
+    path: Path,
+    format: str,
+    rejections: Rejections,
+    blank_prefix: str = "",
+    longest: int = LONGEST_LINE,
+) -> Quads:
     """Parse a file; statements that are no RDF are rejected, and the rest of the file is read.
 
-    `blank_prefix` goes before the name of every blank node, to keep those of several files apart.
+    `blank_prefix` goes before the name of every blank node, to keep those of several files apart. No line is longer
+    than `longest`.
     """
     parts: list[Quads] = []
     tags = LanguageTags()
     parser = _Parser(path, format, rejections, tags)
     if format in _BY_LINES:
-        for quads, others in plain_lines(file, format in _HAS_GRAPHS):
+        for quads, others in plain_lines(file, format in _HAS_GRAPHS, longest):
             parts.append(quads)
             parser.take(parser.quads_of_lines(others))
     elif path == STANDARD_INPUT or format == "jsonld":  # whose parser leaves out what has a long tag without a word

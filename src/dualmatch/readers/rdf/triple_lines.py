@@ -13,6 +13,7 @@ from typing import BinaryIO, Final
 
 import polars as pl
 
+from dualmatch.files.bounded import LONGEST_LINE
 from dualmatch.files.compressed import blocks
 
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -52,10 +53,10 @@ class Quads:
     """What was tolerated, in words."""
 
 
-def plain_lines(file: BinaryIO, has_graphs: bool) -> Iterator[tuple[Quads, list[OddLine]]]:
+def plain_lines(file: BinaryIO, has_graphs: bool, longest: int = LONGEST_LINE) -> Iterator[tuple[Quads, list[OddLine]]]:
     """Split a file block by block; with `has_graphs`, a fourth term may follow, as in N-Quads."""
     number = 1
-    for block in blocks(file):
+    for block in blocks(file, longest=longest):
         if b"\r" in block:  # alone, it ends a line too
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         yield _split(block, number, has_graphs)
