@@ -68,7 +68,7 @@ def test_all_of_these_say_the_same(tmp_path: Path, name: str, content: str | byt
 def test_blocks_of_any_size_say_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, quote: str
 ) -> None:
-    monkeypatch.setattr(delimited, "blocks", lambda file: blocks(file, size))
+    monkeypatch.setattr(delimited, "blocks", lambda file, **_: blocks(file, size))
     monkeypatch.setattr(delimited, "ROWS_AT_ONCE", 2)
     lines = [f"{quote}e{i}{quote},r,e{i + 1},{1900 + i}" for i in range(20)]
     path = write(tmp_path / "a.csv", "head,relation,tail,year\n" + "\n".join(lines) + "\nx,r,y,soon")

@@ -111,7 +111,7 @@ FILE = (
 
 @pytest.mark.parametrize("size", [1, 30, 100, 10**6])
 def test_blocks_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(opening.blocks, "__defaults__", (size,))
+    monkeypatch.setattr(opening.blocks, "__defaults__", (size, opening.LONGEST_LINE))
     path = tmp_path / "a.nt"
     path.write_bytes(FILE.encode())
     with path.open("rb") as file:
