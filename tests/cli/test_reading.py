@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -26,11 +29,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    before = {path.name: path.read_bytes() for path in Path.cwd().iterdir()}
+    before = {path: path.read_bytes() for path in Path.cwd().rglob("*") if path.is_file()}
     with pytest.raises(SystemExit) as caught:
         main([*arguments])
     assert caught.value.code == 2
-    assert {path.name: path.read_bytes() for path in Path.cwd().iterdir()} == before
+    assert {path: path.read_bytes() for path in Path.cwd().rglob("*") if path.is_file()} == before
     return capsys.readouterr().err
 
 
@@ -158,3 +161,19 @@ def test_what_is_refused(here: Path, capsys: pytest.CaptureFixture[str], argumen
     said = refused(capsys, "align", *arguments)
     assert words in said
     assert "Traceback" not in said
+
+
+def test_a_folder_with_dates_of_another_form(
+    here: Path, small_world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Gold pairs need no dates; `benchmark` is told their form as `align` is."""
+    world = Path(shutil.copytree(small_world, here / "world"))
+    iso = (world / "time_id").read_text()
+    (world / "time_id").write_text(re.sub(r"(\d{4})-(\d\d)-(\d\d)", r"\3/\2/\1", iso))
+    refused(capsys, "benchmark", "world", "-q")
+    assert "add --time-format %d/%m/%Y" in refused(capsys, "align", "world", "-o", "links.tsv")
+    main(["align", "world", "-o", "links.tsv", "--time-format", "%d/%m/%Y", "-q"])
+    main(["evaluate", "links.tsv", "--gold", "world/all_pairs", "--json", "-"])
+    found = json.loads(capsys.readouterr().out)["abstention"]["f1"]
+    main(["benchmark", "world", "--time-format", "%d/%m/%Y", "--json", "-"])
+    assert json.loads(capsys.readouterr().out)["abstention"]["f1"] == found > 0.5

@@ -331,12 +331,14 @@ def test_a_folder_is_begun_resumed_and_replaced_as_asked(
 def test_bad_input_leaves_no_run_and_loses_none(
     small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, bad, ok, seeds = (tmp_path / name for name in ("run", "bad.csv", "ok.csv", "seeds"))
+    run, bad, ok, seeds, timeless = (tmp_path / name for name in ("run", "bad.csv", "ok.csv", "seeds", "no_times.csv"))
     bad.write_text("head,relation,tail\na,b,c\na,b\n")
     ok.write_text("head,relation,tail\na,b,c\n")
     seeds.write_text("nobody\tnowhere\n")
     files = ["align", str(bad), str(ok), "--run", str(run)]
     calls = [files, [*files, "--on-error", "skip", "--seeds", str(seeds)], call(small_world, run, f"--seeds={seeds}")]
+    timeless.write_text("head,relation,tail\na,b,c\na,b\n")
+    calls.append(["align", str(timeless), str(ok), "--run", str(run), "--on-error", "skip"])  # refused by `align` itself
     for arguments in calls:
         assert "interrupted" not in refused(arguments, capsys, tmp_path)
     main(call(small_world, run))

@@ -9,6 +9,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.method_options import baseline_options, config_of, method_options
+from dualmatch.cli.reader_options import time_format_option
 from dualmatch.cli.shared_options import folder_argument, force_option, json_option, path_option, talk_options
 from dualmatch.errors import InputError
 from dualmatch.research.baselines import BASELINES
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FILE",
 )
+@time_format_option
 @method_options(baselines=True)
 @json_option
 @force_option
@@ -46,6 +48,7 @@ def benchmark_command(
     seed_pairs: int | None,
     groups: tuple[str, ...],
     labels: tuple[Path, ...],
+    time_format: str | None,
     json_path: str | None,
     force: bool,
     quiet: bool,
@@ -77,9 +80,10 @@ def benchmark_command(
         raise InputError(f"--labels is not read by method {baseline.name}; leave it out, or choose method evidence")
     with console.progress_shown(quiet) as progress:
         if baseline is not None:
-            report = benchmark_baseline(folder, baseline, setting, seed_pairs, group_files, progress)
+            report = benchmark_baseline(folder, baseline, setting, seed_pairs, group_files, progress, time_format)
         elif config is not None:
-            report = benchmark(folder, config, setting, seed_pairs, group_files, label_files, progress).report
+            run = benchmark(folder, config, setting, seed_pairs, group_files, label_files, progress, time_format)
+            report = run.report
     json_output.write(report)
     if not quiet and not json_output.to_stdout:
         console.out.print(console.ranking_table(report["protocols"]))

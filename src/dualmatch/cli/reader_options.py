@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from dualmatch.runs.input_spec import InputSpec
 
 FORMATS: Final = ("csv", "tsv", "parquet", "ntriples", "nquads", "turtle", "trig", "rdfxml", "jsonld", "wikidata")
+_TIME_FORMAT: Final = "How times are written: epoch, epoch-ms or, say, %d.%m.%Y."
+time_format_option = click.option(
+    "--time-format",
+    metavar="FORMAT",
+    help=f"{_TIME_FORMAT}  [default: ISO dates, months, years]",
+)
+"""For commands that read a folder."""
 _TWICE: Final = "Given twice: the source's, then the target's."
 
 graphs_argument = click.argument("paths", nargs=-1, type=PATH, metavar="FOLDER | SOURCE TARGET")
@@ -240,8 +247,7 @@ reading_options = gathered(
             "time_formats",
             multiple=True,
             metavar="FORMAT",
-            help=f"How times are written: epoch, epoch-ms or, say, %d.%m.%Y. {_TWICE}  [default: ISO dates, months, "
-            "years]",
+            help=f"{_TIME_FORMAT} {_TWICE}  [default: ISO dates, months, years]",
         ),
         click.option(
             "--time-predicate",

@@ -148,7 +148,7 @@ def read_gold(path: Path, links: Sequence[Link], folder: Path | None = None) -> 
     if folder is None:
         pairs = read_name_pairs(path)
     else:
-        data = read_folder(folder)
+        data = read_folder(folder, with_times=False)  # however its dates are written
         pairs = [(data.source.entities[s], data.target.entities[t]) for s, t in data.pairs_at(path).tolist()]
     if not pairs:
         raise InputError(f"{path}: no pairs; there is nothing to compare with")

@@ -93,14 +93,16 @@ class BenchmarkFolder:
         return (self.source_ids, self.target_ids) if are_ids else (None, None)
 
 
-def read_folder(path: str | Path, on_error: OnError = "dates", time_format: str | None = None) -> BenchmarkFolder:
+def read_folder(
+    path: str | Path, on_error: OnError = "dates", time_format: str | None = None, *, with_times: bool = True
+) -> BenchmarkFolder:
     """Read a benchmark folder.
 
     Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, in any mixture. ``time_id`` gives each time
     id its date (day, month or year, or as `time_format` says) or ``-inf`` / ``~`` for unknown; where it is absent or
     empty, ids are opaque times. Values that are no dates count as unknown, with a warning, as long as they are no more
     than a fifth; with `on_error` ``"stop"`` they are an error. There is a warning, too, of facts that end before they
-    begin; both ends are kept.
+    begin; both ends are kept. Without `with_times`, ``time_id`` is not looked at.
 
     Raises
     ------
@@ -110,7 +112,7 @@ def read_folder(path: str | Path, on_error: OnError = "dates", time_format: str 
     path = Path(path)
     if not os.path.isdir(path):
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, ent_ids_1, …)")
-    times = _read_times(path / "time_id", on_error, time_format)
+    times = _read_times(path / "time_id", on_error, time_format) if with_times else None
     source, source_ids = _read_graph(path, "1", times)
     target, target_ids = _read_graph(path, "2", times)
     return BenchmarkFolder(path, source, target, source_ids, target_ids)

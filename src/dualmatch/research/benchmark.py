@@ -56,15 +56,16 @@ def benchmark(
     group_files: Mapping[str, Path] | None = None,
     label_files: tuple[Path, Path] | None = None,
     progress: Progress | None = None,
+    time_format: str | None = None,
 ) -> BenchmarkRun:
     """Run a method on a folder and measure it as BENCHMARK.md has it.
 
     `setting`: ``"unsupervised"``: no seeds, all of gold is tested; ``"supervised"``: the first `seed_pairs` rows of
     ``sup_pairs`` (all, where None) are seeds and the rest of gold is tested. `group_files`: name → pair file, looked up
     in the folder first. `label_files`: labels of the source and of the target, looked up in the folder first; without
-    them names are not compared.
+    them names are not compared. `time_format`: as for `read_folder`.
     """
-    measured = _Measured(folder, setting, seed_pairs, group_files, label_files, progress)
+    measured = _Measured(folder, setting, seed_pairs, group_files, label_files, progress, time_format)
     data, seeds = measured.data, measured.seeds
     known = seeds if len(seeds) else None
     alignment = align(data.source, data.target, known, literals=measured.literals, config=config, progress=progress)
@@ -80,11 +81,12 @@ def benchmark_baseline(
     seed_pairs: int | None = None,
     group_files: Mapping[str, Path] | None = None,
     progress: Progress | None = None,
+    time_format: str | None = None,
 ) -> dict[str, Any]:
     """The report of a baseline, which ranks and gives no links: all that is about links is None."""
     if setting == "unsupervised":
         check_baseline(options, 0)
-    measured = _Measured(folder, setting, seed_pairs, group_files, None, progress)
+    measured = _Measured(folder, setting, seed_pairs, group_files, None, progress, time_format)
     run = run_baseline(options, measured.data.source, measured.data.target, measured.seeds, progress)
     cost = measured.cost(run.seconds)
     tested = measured.gold[len(measured.seeds) :]
@@ -105,6 +107,7 @@ class _Measured:
         group_files: Mapping[str, Path] | None,
         label_files: tuple[Path, Path] | None,
         progress: Progress | None,
+        time_format: str | None,
     ) -> None:
         if setting == "unsupervised" and seed_pairs is not None:
             raise InputError("--seed-pairs goes with --setting supervised; an unsupervised run has no seeds")
@@ -113,7 +116,7 @@ class _Measured:
         self.start = time.perf_counter()
         self.stages = Stages(progress)
         with self.stages("read"):
-            self.data = read_folder(folder)
+            self.data = read_folder(folder, time_format=time_format)
             supervision, reference = self.data.read_pairs("sup_pairs"), self.data.read_pairs("ref_pairs")
             self.gold = _gold(supervision, reference, self.data)
             self.seeds = _seeds(supervision, setting, seed_pairs, folder)

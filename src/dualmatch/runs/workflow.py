@@ -1,7 +1,7 @@
 """A run from files to files: what ``dualmatch align`` and ``dualmatch update`` do between their options and messages.
 
 A run is opened, checked and performed. Opening takes the lock of the run's folder, and every check that needs no graph
-is made; only then is an engine worth starting. The folder is left as it was until the graphs have been read.
+is made; only then is an engine worth starting. The folder is left as it was until the first stage begins.
 """
 
 from __future__ import annotations
@@ -128,32 +128,41 @@ class AlignRun:
             progress("read", 0, 0, "")
         kept = folder.kept_graphs() if folder is not None and folder.has_begun else None
         rejected = None if self.rejected is None or self.rejected.exists() else self.rejected
+        has_begun = False
+
+        def begin_and_report(stage: str, done: int, total: int, note: str) -> None:
+            """The folder is left as it was until the first stage begins: `align` may refuse the graphs."""
+            nonlocal has_begun
+            if folder is not None and not has_begun:
+                folder.begin(self._begun, outputs.paths)
+                if kept is None:
+                    folder.keep_graphs(graphs)
+            has_begun = True
+            if progress is not None:
+                progress(stage, done, total, note)
+
         try:
             graphs = kept or read_graphs(self.spec, engine).with_pairs(self.call.seeds, self.call.forbid)
             outputs.check_names(graphs.source, graphs.target)
             with_files_shown(graphs.source, graphs.target, self.call.show_labels)  # refused now, not when first shown
+            hashes = self.spec.hashes({} if folder is None else self._begun.hashes)
+            read_seconds = time.perf_counter() - start
+            alignment = align(
+                graphs.source,
+                graphs.target,
+                graphs.seeds,
+                forbid=graphs.forbidden,
+                literals=graphs.literals,
+                progress=begin_and_report,
+                checkpoint=self.checkpoint,
+                engine=engine,
+                store=folder,
+                config=self.config,
+            )
         except InputError:
-            if rejected is not None:  # reading has written it, and the run does not begin
+            if rejected is not None and not has_begun:  # reading has written it, and the run does not begin
                 rejected.unlink(missing_ok=True)
             raise
-        if folder is not None:
-            folder.begin(self._begun, outputs.paths)
-            if kept is None:
-                folder.keep_graphs(graphs)
-        hashes = self.spec.hashes({} if folder is None else folder.record.hashes)
-        read_seconds = time.perf_counter() - start
-        alignment = align(
-            graphs.source,
-            graphs.target,
-            graphs.seeds,
-            forbid=graphs.forbidden,
-            literals=graphs.literals,
-            progress=progress,
-            checkpoint=self.checkpoint,
-            engine=engine,
-            store=folder,
-            config=self.config,
-        )
         outcome = outputs.write(alignment, self.spec, hashes, _cost(alignment, read_seconds, start, command))
         if folder is not None:
             folder.finish(outcome)
