@@ -61,7 +61,7 @@ def facts(count: int = 40, **changes: object) -> TemporalGraph:
         ({"begin": lambda i: f"{1900 + i}-01-01"}, "100% of the begins given to the day are a first of January"),
         ({"relation": lambda i: "x" if i else "y"}, "98% of the facts have the relation 'x'"),
         ({"tail": lambda i: "unknown" if i % 2 else f"b{i}"}, "50% of the facts are about 'unknown': a placeholder?"),
-        ({"tail": lambda i: f"b{i} "}, "40 entity names begin or end with a space"),
+        ({"tail": lambda i: f"b{i} "}, "40 entity names have a space at an end"),
         ({"head": "a", "tail": lambda i: f"b{i % 20}", "relation": "r", "begin": None, "end": lambda i: 1950 + i % 20},
          "50% of the facts repeat another"),
     ],

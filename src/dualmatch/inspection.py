@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.errors import counted
 from dualmatch.graph.matrices import shared_intervals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, encode_date, format_date, precision_of
@@ -162,7 +163,7 @@ def _suspicions(graph: TemporalGraph, degrees: NDArray[np.intp]) -> Iterator[str
         yield f"{graph.statistics.repeated_facts / facts:.0%} of the facts repeat another"
     padded = sum(name != name.strip() for name in graph.entities)
     if padded:
-        yield f"{padded:,} entity names begin or end with a space: they match no name without"
+        yield f"{counted(padded, 'entity name has', 'entity names have')} a space at an end: no name without it matches"
 
 
 def _odd_dates(graph: TemporalGraph) -> Iterator[str]:

@@ -16,13 +16,13 @@ from dualmatch.research import benchmark
 SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
 DOCS = Path(__file__).parents[2] / "docs"
 SIDES = ["club.csv", "town.json.gz", "--columns", "head=who,relation=did,tail=whom,begin=first_day,end=last_day"]
-READING = {"notes", "rejected"}
+READING = {"notes", "rejected", "left_out"}
 KEYS = {
-    "inspect": {"graphs", "overlap", "estimates"} | READING,
+    "inspect": {"graphs", "overlap", "estimates", "columns"} | READING,
     "align": {"method", "version", "links", "seeds", "undecided", "no_match", "estimated_fdr", "seconds", "files"}
     | READING,
     "merge": {"facts", "entities", "shared_entities", "shared_facts", "files"} | READING,
-    "update": {"links", "changes", "why", "new_facts", "seconds", "files", "notes", "rejected"},
+    "update": {"links", "changes", "why", "new_facts", "seconds", "files"} | READING,
     "evaluate": {"abstention", "calibration", "seeds", "unknown"},
     "explain": {
         "entity",
@@ -107,6 +107,8 @@ def test_what_reading_has_to_say_is_in_it(here: Path, capsys: pytest.CaptureFixt
     aligned = rest.split("\n}\n", 1)[0]
     reports = [strictly(f"{text}}}") for text in (inspected, aligned)] + [strictly((here / "m.json").read_text())]
     assert [report["rejected"] for report in reports] == [1, 2, 2]
+    assert [report["left_out"] for report in reports] == [{"lines": 1}, {"lines": 2}, {"lines": 2}]
+    assert reports[0]["columns"][3] == {"file": "a.csv", "column": "year", "roles": ["time"], "guessed": True}
     assert [len(report["notes"]) for report in reports] == [1, 2, 2]
     assert all("guessed that head is 'head'" in report["notes"][0] for report in reports)
     assert reports[2]["files"] == []

@@ -146,7 +146,7 @@ def test_the_same_ids_are_seeds(here: Path, capsys: pytest.CaptureFixture[str]) 
     call = ["align", "left.nt", "right.nt", *SHORT, "-o", "links.tsv"]
     assert "no fact has a time" in refused(call, capsys, here)
     main([*call, "--same-ids"])
-    assert "note: 4 entities have the same id on both sides and are taken as seeds\n" in capsys.readouterr().err
+    assert "note: 4 entities have the same id on both sides: taken as seeds\n" in capsys.readouterr().err
     assert LinksFile(here / "links.tsv").seeds == {"0", "1", "2", "3"}
     assert json.loads((here / "links.tsv.run.json").read_text())["options"]["same_ids"] is True
     main([*call, "--same-ids", "--force", "-q", "--seeds", "seeds.tsv", "--forbid", "apart.tsv"])
@@ -158,7 +158,7 @@ def test_the_same_ids_are_seeds(here: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_inspect_counts_labels(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["inspect", "left.nt", *SHORT, "--json", "-"])
-    assert "6 of 6 entities have a label" in json.loads(capsys.readouterr().out)["notes"]
+    assert "6 entities have a label, of 6" in json.loads(capsys.readouterr().out)["notes"]
     main(["inspect", "left.nt", "right.nt", *SHORT])
     assert "note: comparing names: 6 and 6 entities have a label\n" in capsys.readouterr().err
     (here / "right.nt").write_text(ring("b", {}))

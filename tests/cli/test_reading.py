@@ -163,9 +163,7 @@ def test_what_is_refused(here: Path, capsys: pytest.CaptureFixture[str], argumen
     assert "Traceback" not in said
 
 
-def test_a_folder_with_dates_of_another_form(
-    here: Path, small_world: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_with_dates_of_another_form(here: Path, small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Gold pairs need no dates; `benchmark` is told their form as `align` is."""
     world = Path(shutil.copytree(small_world, here / "world"))
     iso = (world / "time_id").read_text()

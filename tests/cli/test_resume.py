@@ -338,7 +338,7 @@ def test_bad_input_leaves_no_run_and_loses_none(
     files = ["align", str(bad), str(ok), "--run", str(run)]
     calls = [files, [*files, "--on-error", "skip", "--seeds", str(seeds)], call(small_world, run, f"--seeds={seeds}")]
     timeless.write_text("head,relation,tail\na,b,c\na,b\n")
-    calls.append(["align", str(timeless), str(ok), "--run", str(run), "--on-error", "skip"])  # refused by `align` itself
+    calls.append(["align", str(timeless), str(ok), "--run", str(run), "--on-error", "skip"])  # by `align`
     for arguments in calls:
         assert "interrupted" not in refused(arguments, capsys, tmp_path)
     main(call(small_world, run))

@@ -136,6 +136,68 @@ def test_an_id_and_a_name_of_one_thing_make_a_table_of_entities() -> None:
         assert "cannot tell which column is the head" in refusal(f"{two}\n{',' * two.count(',')}\n")
 
 
+LISTS = (
+    "id,name,born,occupation,alive\n"
+    "p1,Ada; Augusta,1815,writer; mathematician,1833\n"
+    "p2,Charles,1791, ;engineer;writer ,\n"
+    "p3,George,1788,poet,1801; soon\n"
+    "p4,Anne,1792,mathematician; poet,1801;1802\n"
+)
+
+
+def test_several_values_in_a_cell() -> None:
+    """Without a separator a cell is one value, and a note says that it looks like several."""
+    one = reading(LISTS, "id=id,label=name,date=born,tail=occupation,text=alive")
+    assert ("p1", "occupation", "writer; mathematician") in facts(one)
+    assert "cells of 'occupation' may hold several values: if so, say --list-separator ';'" in one.notes[-1]
+    found = reading(LISTS, "id=id,date=born,date=alive", list_separator=";")
+    people = {"p1": "writer mathematician", "p2": "engineer writer", "p3": "poet", "p4": "mathematician poet"}
+    assert facts(found) == {(who, "occupation", each) for who, did in people.items() for each in did.split()}
+    assert {each for each in dates(found) if each[1] == "alive"} == {
+        ("p1", "alive", "1833"),
+        ("p3", "alive", "1801"),
+        ("p4", "alive", "1801"),
+        ("p4", "alive", "1802"),
+    }
+    assert "line 4: 'soon' is no date" in found.notes[-1]
+    assert found.left_out == {"dates that cannot be read": 1}
+    assert found.literals is not None
+    assert {*found.literals.value} >= {"Ada", "Augusta", "poet"}
+    assert not any("several values" in note for note in found.notes)
+
+
+def test_several_tails_in_a_cell_of_a_table_of_facts() -> None:
+    text = "head,relation,tail,time\na,met,b | c,1833\nd,met,,1834\n"
+    found = reading(text, list_separator="|", on_error="skip")
+    assert facts(found) == {("a", "met", "b"), ("a", "met", "c")}
+    assert [str(each).partition(":")[2] for each in found.rejections.kept] == ["3: no tail; every fact needs one"]
+    assert found.rejections.kept[0].text == "d,met,,1834"
+    found = reading("who,area,party\na,x|y,p\nb,,q|\n", "head=who,tail=area,tail=party", list_separator="|")
+    assert facts(found) == {("a", "area", "x"), ("a", "area", "y"), ("a", "party", "p"), ("b", "party", "q")}
+    with pytest.raises(InputError, match="--list-separator: write what stands between"):
+        reading(text, list_separator=" ")
+
+
+def test_texts_alone_are_no_facts_and_a_note_in_the_error_says_what_they_are() -> None:
+    with pytest.raises(InputError, match=r"labels \(2\); text, not compared: 'height'; if it holds dates or"):
+        reading("id,name,height\n1,A,190\n2,B,170\n")
+
+
+def test_what_each_column_was_taken_for() -> None:
+    found = reading(PEOPLE, "id=id,text=note")
+    roles = {"id": "id", "name": "label", "born": "date", "died": "date", "place": "tail"}
+    roles |= {"mother": "tail", "children": "text", "note": "text"}
+    assert {each.column: " ".join(each.roles) for each in found.columns} == roles
+    assert [each.column for each in found.columns if not each.guessed] == ["id", "note"]
+    found = reading("x,subject,did,object\n1,a,b,c\n", "relation=did")
+    assert [(each.column, each.roles, each.guessed) for each in found.columns] == [
+        ("x", (), False),
+        ("subject", ("head",), True),
+        ("did", ("relation",), False),
+        ("object", ("tail",), True),
+    ]
+
+
 def test_rows_of_one_id_are_one_entity() -> None:
     found = reading("id,born,party\na,1815,red\na,1815-02,blue\nb,1816,red\nc,,blue\n")
     assert facts(found) == {
@@ -144,7 +206,7 @@ def test_rows_of_one_id_are_one_entity() -> None:
         ("b", "party", "red"),
         ("c", "party", "blue"),
     }
-    assert "; 1 rows repeat an id and add to the same entity" in found.notes[1]
+    assert "; 1 row repeats an id and adds to the same entity" in found.notes[1]
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_wikidata_statements(tmp_path: Path) -> None:
         ("Q7", "P551", "Q84", "1835", "1852-11-27"),
     ]
     assert reading.notes == (
-        f"{path}: 1 times coarser than a year are taken as unknown",
+        f"{path}: 1 time coarser than a year is taken as unknown",
         f"{path}: left out: deprecated statements (1), links of records (1), unknown values (1)",
     )
     assert reading.literals is not None

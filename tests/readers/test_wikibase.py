@@ -158,7 +158,7 @@ def test_what_is_no_entity_and_what_is_two_facts(tmp_path: Path) -> None:
     assert from_json.notes[-1] == f"{tmp_path / 'a.json'}: left out: {left}"
     assert from_turtle.notes == (
         f"{ttl}: language tags longer than the standard allows were read all the same: zh-classical",
-        f"{ttl}: 1 times coarser than a year are taken as unknown",
+        f"{ttl}: 1 time coarser than a year is taken as unknown",
         f"{ttl}: left out: dates of records (1), {left_of_turtle}",
     )
 
@@ -175,8 +175,8 @@ def test_times_that_cannot_be_cost_themselves_only(tmp_path: Path) -> None:
     ]  # fmt: skip
     for reading in (from_json, from_turtle):
         said = "\n".join(reading.notes)
-        assert "1 times that are no dates are taken as unknown" in said
-        assert "1 intervals that end before they begin are taken as unknown" in said
+        assert "1 time that is no date is taken as unknown" in said
+        assert "1 interval that ends before it begins is taken as unknown" in said
         assert "Q1 P1 Q2 ends in 2012-01-01, before it begins in 2025-01-01" in said
 
 

@@ -109,13 +109,13 @@ def test_graphs_names_and_pairs_come_back(tmp_path: Path) -> None:
     graph = TemporalGraph(*[column] * 5, odd, ("r",), name="odd", opaque_times=True)
     other = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833")], "other")
     literals = Literals(np.array([1], np.int32), ("label",), ("ä\udcff",)), Literals.of_labels({}, other)
-    pair = GraphPair.of(graph, other, literals, FOUND.pairs[:1], None, ("a note",), 3)
+    pair = GraphPair.of(graph, other, literals, FOUND.pairs[:1], None, ("a note",), 3, {"lines": 3})
     with RunFolder.opened(tmp_path / "run") as folder:
         begun(folder).keep_graphs(pair)
         kept = folder.kept_graphs()
     for name in ("source", "target", "literals", "seeds", "forbidden", "notes", "report"):
         assert_same(getattr(kept, name), getattr(pair, name))
-    assert pair.report == {"notes": ["a note"], "rejected": 3}
+    assert pair.report == {"notes": ["a note"], "rejected": 3, "left_out": {"lines": 3}}
 
 
 def test_training_is_kept_epoch_by_epoch(tmp_path: Path) -> None:

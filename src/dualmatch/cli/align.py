@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 LINK_FORMATS: Final = ("tsv", "csv", "parquet", "jsonl", "sameas", "sssom")
 _DECIDING: Final = ("min_confidence", "max_fdr", "many_to_one")
 _PANELS: Final = {
-    "Input": "columns formats time_formats on_error max_errors source target time_predicates namespaces",
+    "Input": "columns formats time_formats list_separators on_error max_errors source target time_predicates "
+    "namespaces",
     "Output": "output output_format reasons relations_path json_path rejected force",
     "Deciding": f"method {' '.join(_DECIDING)} seeds same_ids forbid",
     "Names": "names labels label_languages show_labels prefixes source_prefix target_prefix",

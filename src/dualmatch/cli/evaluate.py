@@ -16,6 +16,7 @@ from dualmatch.cli.shared_options import (
     json_option,
     talk_options,
 )
+from dualmatch.errors import counted
 
 
 @click.command("evaluate")
@@ -58,9 +59,11 @@ def evaluate_command(
     quality = link_quality(links, confidence, true, no_matches, undecided, file.seeds, partial)
     json_output.write(asdict(quality))
     if quality.seeds:
-        console.note(f"{quality.seeds:,} links were given as seeds and are left out, with their true pairs")
+        given = counted(quality.seeds, "link was given as a seed and is", "links were given as seeds and are")
+        console.note(f"{given} left out, with their true pairs")
     if partial:
-        console.note(f"{quality.unknown:,} links touch no entity of {gold} and are left out")
+        left = counted(quality.unknown, "link touches", "links touch")
+        console.note(f"{left} no entity of {gold}; left out")
     elif quality.gold_looks_partial:
         whole = gold.with_name("all_pairs")
         other = f", or give --gold {whole}" if whole.exists() else ""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from dualmatch.cli import console
 from dualmatch.cli.reader_options import Asked, NamesOptions, reading_options, side_options
 from dualmatch.cli.shared_options import PATH, force_option, json_option, talk_options
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, counted
 from dualmatch.files.atomic import check_outputs
 
 if TYPE_CHECKING:
@@ -22,8 +22,18 @@ if TYPE_CHECKING:
     from dualmatch.graph.model import TemporalGraph
     from dualmatch.inspection import GraphInspection, TimeOverlap
     from dualmatch.methods.resources import Estimate
+    from dualmatch.readers.columns import ColumnUse
     from dualmatch.readers.read import Reading
     from dualmatch.runs.input_spec import InputSpec
+
+_OF_ENTITY: Final = {
+    "id": "the entity (id)",
+    "label": "its label",
+    "date": "dates of the entity",
+    "tail": "neighbours (tail)",
+    "text": "text, not compared",
+}
+_MOST_COLUMNS: Final = 40
 
 
 @click.command("inspect")
@@ -54,6 +64,7 @@ def inspect_command(
       dualmatch inspect a.nt --json -
     """
     from dualmatch.inspection import inspect_graph, time_overlap
+    from dualmatch.runs.graph_pair import reading_report
 
     asked = asked.with_names(NamesOptions(None, (), None, None), compared=True)
     spec = asked.input_spec(paths, source, target)
@@ -69,12 +80,14 @@ def inspect_command(
             "graphs": [asdict(inspection) for inspection in inspections],
             "overlap": None if overlap is None else asdict(overlap),
             "estimates": [asdict(each) for each in estimates],
-            "notes": [note for reading in readings for note in reading.notes],
-            "rejected": sum(reading.rejections.total for reading in readings),
+            "columns": [asdict(use) for reading in readings for use in reading.columns],
+            **reading_report(readings),
         }
     )
     if quiet or json_output.to_stdout:
         return
+    for name, uses in _by_file(readings).items():
+        _show_columns(name, uses)
     console.out.print(_graphs_table(inspections))
     for inspection in inspections:
         for words in inspection.suspicious:
@@ -91,7 +104,8 @@ def _read(spec: InputSpec, asked: Asked) -> tuple[Reading, ...]:
     if len(paths) == 1 and not os.path.isdir(paths[0]) and not spec.target:
         reading = read([*paths, *spec.source], spec.options[0])
         if reading.literals is not None and reading.literals.labels:
-            words = f"{len(reading.literals.labels):,} of {reading.graph.n_entities:,} entities have a label"
+            labelled = counted(len(reading.literals.labels), "entity has a label", "entities have a label")
+            words = f"{labelled}, of {reading.graph.n_entities:,}"
             reading = replace(reading, notes=(*reading.notes, words))
         asked.report(reading.notes, reading.rejections)
         return (reading,)
@@ -107,6 +121,37 @@ def _estimates(source: TemporalGraph, target: TemporalGraph) -> list[Estimate]:
 
     unit = quick_unit_seconds()
     return [estimate(source, target, Config(method=method), unit) for method in ("temporal", "dualmatch", "evidence")]
+
+
+def _by_file(readings: Sequence[Reading]) -> dict[str, list[ColumnUse]]:
+    files: dict[str, list[ColumnUse]] = {}
+    for reading in readings:
+        for name in dict.fromkeys(use.file for use in reading.columns):
+            files.setdefault(name, [use for use in reading.columns if use.file == name])
+    return files
+
+
+def _show_columns(name: str, uses: Sequence[ColumnUse]) -> None:
+    """What each column was taken for, and the option that says the same, to be changed where it is wrong."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from dualmatch.readers.usual_names import columns_option
+
+    of_entities = any("id" in use.roles for use in uses)
+    console.say(f"{name}: a row for each {'entity' if of_entities else 'fact'}")
+    table = Table()
+    for heading in ("column", "taken for"):
+        table.add_column(heading, overflow="fold")
+    words = _OF_ENTITY if of_entities else {}
+    for use in uses[:_MOST_COLUMNS]:
+        meant = ", ".join(words.get(role, role) for role in use.roles) or "not read"
+        table.add_row(escape(use.column), meant + ", guessed" * use.guessed)
+    console.out.print(table)
+    if len(uses) > _MOST_COLUMNS:
+        console.say(f"… and {counted(len(uses) - _MOST_COLUMNS, 'more column')}")
+    pairs = [(role, use.column) for use in uses[:_MOST_COLUMNS] for role in use.roles]
+    console.say(f"to change that, adapt: {columns_option(pairs)}")
 
 
 def _graphs_table(inspections: list[GraphInspection]) -> Table:
@@ -136,7 +181,9 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
         "relations": lambda each: f"{each.relations:,}",
     }
     if any(each.entity_dates for each in inspections):
-        rows["dates of entities themselves"] = lambda each: f"{each.entity_dates:,} ({each.dated_entities:,} entities)"
+        rows["dates of entities themselves"] = lambda each: (
+            f"{each.entity_dates:,} ({counted(each.dated_entities, 'entity', 'entities')})"
+        )
     for words, show in rows.items():
         table.add_row(words, *(show(inspection) for inspection in inspections))
     for place in range(max(len(each.most_frequent_relations) for each in inspections)):

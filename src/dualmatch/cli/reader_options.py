@@ -198,6 +198,7 @@ def _asked(
     formats: Sequence[str],
     columns: Sequence[str],
     time_formats: Sequence[str],
+    list_separators: Sequence[str],
     time_predicates: Sequence[str],
     namespaces: Sequence[str],
     on_error: str | None,
@@ -216,6 +217,7 @@ def _asked(
         "format": _by_side(formats, "--format"),
         "columns": _by_side([parse_columns(text) for text in columns], "--columns"),
         "time_format": _by_side(time_formats, "--time-format"),
+        "list_separator": _by_side(list_separators, "--list-separator"),
     }
     source, target = (given(common | {name: both[side] for name, both in by_side.items()}) for side in (0, 1))
     return Asked((source, target), rejected)
@@ -248,6 +250,14 @@ reading_options = gathered(
             multiple=True,
             metavar="FORMAT",
             help=f"{_TIME_FORMAT} {_TWICE}  [default: ISO dates, months, years]",
+        ),
+        click.option(
+            "--list-separator",
+            "list_separators",
+            multiple=True,
+            metavar="TEXT",
+            help=f"What stands between several values of a cell in tables, such as ';' or '|'. {_TWICE}  [default: a "
+            "cell is one value]",
         ),
         click.option(
             "--time-predicate",

@@ -53,6 +53,16 @@ class TableShape:
     """Whether a row with a date and without a tail is a date of the entity itself: in tables that `merge` wrote."""
 
 
+@dataclass(frozen=True)
+class ColumnUse:
+    """What a column of a table was taken for: `roles` as ``--columns`` has them, none where it is not read."""
+
+    file: str
+    column: str
+    roles: tuple[str, ...]
+    guessed: bool
+
+
 def parse_columns(text: str) -> dict[str, str | tuple[str, ...]]:
     """Read ``head=subject,relation=predicate,…``; ``tail``, ``date`` and ``text`` may be repeated.
 

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from dualmatch.errors import counted
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import LABEL
@@ -30,6 +31,8 @@ _PLAUSIBLE: Final = encode_date(1000), encode_date(2101)
 """Numbers of eight digits are taken for days in this span, unless the column's name says more."""
 _PLACEHOLDERS: Final = ("unknown", "n/a", "na", "nan", "null", "none", "?", "-", "--", "\u2013", "\u2014")
 """What cells say that name no neighbour, in upper or lower case."""
+_SEPARATORS: Final = ("|", ";")
+"""What often stands between the values of a cell; a comma is part of too many names."""
 _SAMPLE: Final = 10_000
 """Whether values are dates is seen from so many."""
 _FEW: Final = 20
@@ -46,22 +49,25 @@ def collect_entity_table(collector: Collector) -> None:
     collector.reject(rows, ~is_filled(rows.table["head"]), rejected, lambda _: "no id; every row needs one")
     rows = rows.part(~rejected, pl.exclude(LINE).str.strip_chars())
     ids = rows.table["head"].unique()
-    kinds = {}
+    kinds, separator = {}, collector.options.list_separator
     for column, asked in (shape.kinds or {}).items():
         name = shape.relations[column]
         known = asked or collector.known_kinds.get(name)
-        kinds[column] = known or _kind_of(rows.table[column], name, ids, collector.times)
+        values = rows.split(column, separator).table[column]
+        kinds[column] = known or _kind_of(values, name, ids, collector.times)
+        collector.use_column(rows.path, name, kinds[column])
         if kinds[column] == "date" and not known:
             collector.unread_dates.guessed.add(name)
-    collector.note(_note(rows, shape, kinds))
+    collector.note(_note(rows, shape, kinds, separator))
     collector.add_entities(ids)
     if LABEL in rows.table.columns:
-        collector.add_literals(rows.table.select("head", pl.lit(LABEL), LABEL))
+        collector.add_literals(rows.split(LABEL, separator).table.select("head", pl.lit(LABEL), LABEL))
     for column, kind in kinds.items():
         _add_column(rows, column, kind, shape.relations[column], ids, collector)
 
 
 def _add_column(rows: Rows, column: str, kind: str, name: str, ids: pl.Series, collector: Collector) -> None:
+    rows = rows.split(column, collector.options.list_separator)
     filled = is_filled(rows.table[column])
     if kind == "tail":
         filled &= ~_are_placeholders(rows.table[column])
@@ -112,7 +118,7 @@ def _are_placeholders(column: pl.Series) -> Mask:
     return column.str.strip_chars().str.to_lowercase().is_in(_PLACEHOLDERS).fill_null(False).to_numpy()
 
 
-def _note(rows: Rows, shape: TableShape, kinds: dict[str, str]) -> str:
+def _note(rows: Rows, shape: TableShape, kinds: dict[str, str], separator: str | None) -> str:
     words = {"date": "dates", "tail": "neighbours", "text": "text, not compared"}
     parts = [
         f"{meaning}: {listed([shape.relations[column] for column, each in kinds.items() if each == kind])}"
@@ -126,10 +132,26 @@ def _note(rows: Rows, shape: TableShape, kinds: dict[str, str]) -> str:
     years = [shape.relations[column] for column in numbers if _are_mostly(rows.table[column].drop_nulls(), _YEAR)]
     if years:
         parts.append(f"{listed(years)} may be years: if so, say date={years[0][:40]}")
+    for column in (column for column in kinds if separator is None and kinds[column] != "date"):
+        if found := _list_separator(rows.table[column].drop_nulls()):
+            name, option = repr(shape.relations[column][:40]), f"--list-separator '{found}'"
+            parts.append(f"cells of {name} may hold several values: if so, say {option}")
     repeated = rows.table.height - rows.table["head"].n_unique()
-    again = f"; {repeated:,} rows repeat an id and add to the same entity" if repeated else ""
+    again = counted(repeated, "row repeats an id and adds", "rows repeat an id and add")
+    parts += [f"{again} to the same entity"] if repeated else []
     option = "to change that: --columns id=NAME,label=NAME,date=NAME,tail=NAME (neighbours),text=NAME"
-    return f"{shown(rows.path)}: each row is an entity{''.join(f'; {part}' for part in parts)}{again} ({option})"
+    return f"{shown(rows.path)}: each row is an entity{''.join(f'; {part}' for part in parts)} ({option})"
+
+
+def _list_separator(values: pl.Series) -> str | None:
+    """What stands between the values of cells that look like lists: in a fifth of them, and the parts repeat."""
+    for separator in _SEPARATORS:
+        several = values.str.contains(separator, literal=True)
+        parts = values.str.split(separator).explode().str.strip_chars()
+        parts = parts.filter(parts != "")
+        if len(values) and FEWEST * several.sum() >= len(values) and 2 * parts.is_duplicated().sum() >= len(parts):
+            return separator
+    return None
 
 
 def _whole(parts: list[Rows]) -> Rows:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.entity_dates import EntityDates
@@ -21,17 +21,29 @@ from dualmatch.graph.literals import LABEL, NAMING
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
-from dualmatch.readers.columns import INTERVAL, NAMES, POINT, TableShape, numbered, table_shape
+from dualmatch.readers.columns import INTERVAL, NAMES, POINT, ColumnUse, TableShape, numbered, table_shape
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import OfRow, Rejections
 from dualmatch.readers.time_column import WRONG, Codes, TimeParser
-from dualmatch.readers.unread_dates import INTERVALS, UnreadDates
+from dualmatch.readers.unread_dates import INTERVALS, NOT_A_DATE, REVERSED, UnreadDates
+from dualmatch.readers.usual_names import listed
 
 logger = logging.getLogger(__name__)
 
 Mask = NDArray[np.bool_]
 LITERAL: Final = "literals"
 """What `Collector.left_out` calls values that are neither entities nor dates."""
+
+COARSE: Final = "coarse times"
+NOT_A_VALUE: Final = "values that cannot be read"
+_UNKNOWN: Final = "taken as unknown"
+_SPOILT: Final = {
+    COARSE: ("time coarser than a year is", "times coarser than a year are", _UNKNOWN),
+    NOT_A_DATE: ("time that is no date is", "times that are no dates are", _UNKNOWN),
+    REVERSED: ("interval that ends before it begins is", "intervals that end before they begin are", _UNKNOWN),
+    NOT_A_VALUE: ("value that cannot be read is", "values that cannot be read are", "left out"),
+}
+"""What costs itself only in a Wikibase, however many there are: one of them, several, and their fate."""
 
 MOST_COLUMNS: Final = 10_000
 _INTERVAL: Final = tuple(map(pl.col, INTERVAL))
@@ -51,6 +63,17 @@ class Rows:
     """For rows without a line number: where to look for a row, in words."""
     date_column: str | None = None
     """What to call the column ``time`` in messages, where it has a name of its own."""
+
+    def split(self, column: str, separator: str | None) -> Rows:
+        """With a row for each value of a cell that holds several, without white space around it; none is empty."""
+        if separator is None:
+            return self
+        part = pl.element().str.strip_chars()
+        values = pl.col(column).str.split(separator).list.eval(part.filter(part != ""))
+        table = self.table.with_row_index("row").with_columns(values).explode(column)
+        at = table["row"].to_numpy()
+        text, place = ((lambda row, of=of: of(int(at[row]))) for of in (self.text, self.place))
+        return replace(self, table=table.drop("row"), text=text, place=place)
 
     def part(self, where: Mask, *columns: pl.Expr, date_column: str | None = None) -> Rows:
         """Some of the rows, with other columns."""
@@ -83,6 +106,10 @@ class Collector:
         self.notes: list[str] = []
         self.left_out: Counter[str] = Counter()
         """How much was understood and left out, by kind, in words."""
+        self.spoilt: Counter[str] = Counter()
+        """How many values of a Wikibase count as unknown, by kind."""
+        self.columns: list[ColumnUse] = []
+        """What columns of tables were taken for."""
         self.literal_tables: list[pl.DataFrame] = []
         """What is compared, or kept for other reasons."""
         self.label_tables: list[pl.DataFrame] = []
@@ -106,6 +133,13 @@ class Collector:
         logger.info(text)
         self.notes.append(text)
 
+    def note_unknown(self, path: Path, kind: str, count: int, first: str = "") -> None:
+        """Report values of a Wikibase that count as unknown, if there are any."""
+        self.spoilt[kind] += count
+        if count:
+            one, many, fate = _SPOILT[kind]
+            self.note(f"{shown(path)}: {counted(count, one, many)} {fate}{first and f', the first{first}'}")
+
     def shape_of(self, header: Sequence[str], path: Path, line: int | None = None) -> TableShape:
         """Where a table whose first row, at `line`, is `header` holds what, as the options say; guesses are noted."""
         if len(header) > MOST_COLUMNS:
@@ -114,7 +148,20 @@ class Collector:
         shape = table_shape(header, self.options.columns, shown(path), line)
         if shape.note:
             self.note(shape.note)
+        names = [name.strip() for name in header] if shape.has_header else [*map(str, range(1, len(header) + 1))]
+        for column, name in enumerate(names):
+            roles = [role for role, at in shape.places.items() if at == column and role not in shape.relations]
+            if shape.kinds is None:
+                self.use_column(path, name, *roles, *(["tail"] if str(column) in shape.relations else []))
+            elif roles:  # those of others are not known yet
+                self.use_column(path, name, *("id" if role == "head" else role for role in roles))
         return shape
+
+    def use_column(self, path: Path, name: str, *roles: str) -> None:
+        """Record what a column was taken for."""
+        asked = (self.options.columns or {}).values()
+        guessed = bool(roles) and not any(name == each if isinstance(each, str) else name in each for each in asked)
+        self.columns.append(ColumnUse(shown(path), name, roles, guessed))
 
     def add_table(self, rows: Rows, shape: TableShape) -> None:
         """Add rows of a table of facts; rows of a table of entities wait for its end, when its columns are known."""
@@ -130,8 +177,9 @@ class Collector:
             dated &= np.any([is_filled(rows.table[name]) for name in times], axis=0)
             self.add_dates(rows.part(dated, pl.col("head", "relation", *times)))
             rows = rows.part(~dated, pl.col(*NAMES, *times))
+        separator = self.options.list_separator
         if not shape.relations:
-            self.add(rows)
+            self.add(rows.split("tail", separator))
             return
         rejected = np.zeros(rows.table.height, dtype=bool)
         begin, end = self._interval(rows, rejected)  # once, however many facts a row has
@@ -139,7 +187,8 @@ class Collector:
         for column, name in shape.relations.items():
             relation = pl.col("relation") if "relation" in shape.places else pl.lit(name).alias("relation")
             tail = pl.col(column).alias("tail")
-            self.add(rows.part(is_filled(rows.table[column]) & ~rejected, pl.col("head"), relation, tail, *_INTERVAL))
+            part = rows.part(~rejected, pl.col("head"), relation, tail, *_INTERVAL).split("tail", separator)
+            self.add(part.part(is_filled(part.table["tail"]), pl.col(*NAMES), *_INTERVAL))
 
     def check_room(self, *tables: pl.DataFrame) -> int:
         """The bytes of tables; an `InputError` where they and all that was read before exceed the memory limit."""
@@ -255,6 +304,13 @@ class Collector:
         self.rejections.add(rows.path, *_failures(rows, wrong & ~rejected, why), rows.text, are_values)
         rejected |= wrong
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """All that was left out, by kind."""
+        lines = Counter({"lines": self.rejections.total - self.rejections.values, "values": self.rejections.values})
+        unknown = Counter({"unknown dates": self.unknown_dates})
+        return dict(sorted((+(self.left_out + self.spoilt + lines + self.unread_dates.counts + unknown)).items()))
+
     def graph(self, name: str) -> TemporalGraph:
         """The graph of all rows kept; entities, relations, facts and dates are sorted, whatever order the files had."""
         is_empty = not sum(table.height for table in (*self._facts, *self._dates))
@@ -263,11 +319,16 @@ class Collector:
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(self.left_out.items()) if count)
         left_out = kinds and f"left out: {kinds}"
         if is_empty:
+            texts = [each.column for each in self.columns if "text" in each.roles]
+            if texts:  # the notes that say so are not shown
+                left_out += f"; text, not compared: {listed(texts)}; if it holds dates or neighbours, say so: "
+                left_out += f"--columns date={texts[0][:40]} or tail={texts[0][:40]}"
             raise InputError(f"{name}: no facts; an empty graph cannot be aligned{left_out and f' ({left_out})'}")
         if left_out:
             self.note(f"{name}: {left_out}")
         if self.unknown_dates:
-            self.note(f"{name}: {self.unknown_dates:,} dates of entities are unknown; they were left out")
+            words = counted(self.unknown_dates, "date of an entity is", "dates of entities are")
+            self.note(f"{name}: {words} unknown, and left out")
         none = pl.Series([], dtype=pl.Int32)
         empty = pl.DataFrame(dict.fromkeys(NAMES, none.cast(pl.String)) | {"begin": none, "end": none})
         facts = pl.concat([empty, *self._facts], rechunk=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from dualmatch.files.text_lines import LINE
 from dualmatch.graph.frames import ArrowFrame, is_frame
 from dualmatch.graph.literals import ALIAS, LABEL, NAMING, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
-from dualmatch.readers.columns import FACT, ColumnNames
+from dualmatch.readers.columns import FACT, ColumnNames, ColumnUse
 from dualmatch.readers.delimited import read_delimited
 from dualmatch.readers.entity_table import collect_entity_table
 from dualmatch.readers.facts import Collector, Rows
@@ -80,6 +80,10 @@ class Reading:
     rejections: Rejections
     notes: tuple[str, ...]
     """What was guessed or left out, in words for the user."""
+    columns: tuple[ColumnUse, ...] = ()
+    """What columns of tables were taken for."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How much was left out, by kind."""
 
 
 def read_graph(
@@ -88,6 +92,7 @@ def read_graph(
     format: str | None = None,
     columns: ColumnNames | None = None,
     time_format: str | None = None,
+    list_separator: str | None = None,
     time_predicates: TimePredicates | None = None,
     namespaces: Sequence[str] = (),
     on_error: OnError = "dates",
@@ -112,6 +117,8 @@ def read_graph(
         where None.
     time_format:
         ``"epoch"``, ``"epoch-ms"`` or a `strptime` format; ISO dates, years and months where None.
+    list_separator:
+        For tables: what stands between several values of a cell, such as ``";"``; a cell is one value where None.
     time_predicates, namespaces:
         For RDF: whose values are times; beginnings of IRIs that names leave out.
     on_error, max_errors:
@@ -137,6 +144,7 @@ def read_graph(
         format=format,
         columns=columns,  # type: ignore[arg-type]  # any sequences become tuples
         time_format=time_format,
+        list_separator=list_separator,
         time_predicates=time_predicates or TimePredicates(),
         namespaces=tuple(namespaces),
         on_error=on_error,
@@ -176,7 +184,8 @@ def read(
     graph = labelled(graph, [*collector.literal_tables, *collector.label_tables], options)
     if collector.rejections.total:
         logger.warning("%s: %s", graph.name, collector.rejections.in_words)
-    return Reading(graph, literals, collector.rejections, tuple(collector.notes))
+    report = tuple(collector.notes), tuple(collector.columns), collector.counts
+    return Reading(graph, literals, collector.rejections, *report)
 
 
 def labelled(graph: TemporalGraph, tables: Sequence[pl.DataFrame], options: ReadOptions) -> TemporalGraph:

@@ -54,6 +54,9 @@ class ReadOptions:
     """For tables: role → the column's name, or its number without a header; see `dualmatch.readers.columns`."""
     time_format: str | None = None
     """See `dualmatch.readers.time_column.TimeParser`."""
+    list_separator: str | None = None
+    """For tables: what stands between several values of a cell, in all columns but the id, the head and times; a cell
+    is one value where None."""
     time_predicates: TimePredicates = field(default_factory=TimePredicates)
     """For RDF: whose values are times of statements."""
     namespaces: tuple[str, ...] = ()
@@ -79,6 +82,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise InputError(f"on_error {self.on_error!r}: write 'dates', 'stop' or 'skip'")
+        if self.list_separator is not None and not self.list_separator.strip():
+            raise InputError("--list-separator: write what stands between the values of a cell, such as ';' or '|'")
         if self.columns is not None:
             object.__setattr__(self, "columns", _columns(self.columns))
         if self.labels is not None:

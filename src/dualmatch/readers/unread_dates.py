@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ FEWEST: Final = 5
 """Where more than one date in so many cannot be used, the column is written in another form than expected."""
 INTERVALS: Final = "intervals"
 """In place of a column's name: begin and end together."""
+NOT_A_DATE, REVERSED = "dates that cannot be read", "reversed intervals"
 _KEPT_TEXTS: Final = 100
 
 
@@ -43,6 +45,8 @@ class UnreadDates:
     def __init__(self, times: TimeParser) -> None:
         self._times = times
         self._tallies: dict[str, _Tally] = {}
+        self.counts: Counter[str] = Counter()
+        """How many of the files read so far cannot be used: dates, and intervals."""
         self.guessed: set[str] = set()
         """Columns of which only their name or their values say that they hold dates."""
 
@@ -74,6 +78,8 @@ class UnreadDates:
         ]
         if refusals:
             raise InputError("\n".join(refusals))
+        for name, tally in failed.items():
+            self.counts[REVERSED if name == INTERVALS else NOT_A_DATE] += tally.failed
         intervals = failed.pop(INTERVALS, None)
         notes = [_note("dates", "cannot be read and is", "cannot be read and are", failed, path)] if failed else []
         if intervals:

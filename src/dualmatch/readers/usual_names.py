@@ -192,11 +192,16 @@ def example_columns(names: Sequence[str]) -> str:
     pairs = [*zip(roles, others + ["NAME"] * (2 - len(others)), strict=False)]
     pairs[1:1] = [("label", name) for name in labels]
     pairs += [("time", dates[0])] if len(dates) == 1 else [*zip(("begin", "end"), dates, strict=False)]
-    facts, entities = (_option(given) for given in (pairs, [("id", others[0])]))
+    facts, entities = (columns_option(given) for given in (pairs, [("id", others[0])]))
     return f"{facts}, or, if each row is an entity, {entities}"
 
 
-def _option(pairs: Sequence[tuple[str, str]]) -> str:
+def columns_option(pairs: Sequence[tuple[str, str]]) -> str:
+    """The option for columns given as (role, name), ready for a shell.
+
+    >>> columns_option([("id", "qid"), ("date", "born on")])
+    "--columns 'id=qid,date=born on'"
+    """
     text = ",".join(f"{role}={name[:40]}" for role, name in pairs)
     return f"--columns {text}" if re.fullmatch(r"[\w=,.-]+", text) else f"--columns '{text}'"
 

@@ -14,24 +14,21 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from dualmatch.files.bounded import LongLineError, lines_of, skip_empty_lines
-from dualmatch.files.compressed import shown
 from dualmatch.files.json_values import HALF_CHARACTER, json_values
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import ALIAS, LABEL
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.columns import FACT, POINT
-from dualmatch.readers.facts import LITERAL, Collector, Rows
+from dualmatch.readers.facts import COARSE, LITERAL, NOT_A_VALUE, Collector, Rows
 from dualmatch.readers.read_options import TimePredicates
 from dualmatch.readers.shown_labels import preferred
 from dualmatch.readers.time_column import WRONG
+from dualmatch.readers.unread_dates import NOT_A_DATE, REVERSED
 from dualmatch.readers.wikibase_time import reversed_intervals, time_code, without_times
 
 FACTS_AT_ONCE: Final = 200_000
 _PIECE: Final = 1 << 20
 _NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
-_NOT_A_DATE: Final = "times that are no dates are taken as unknown"
-_REVERSED: Final = "intervals that end before they begin are taken as unknown"
-_NOT_A_VALUE: Final = "values that cannot be read are left out"
 
 
 def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
@@ -135,11 +132,9 @@ class _WikidataReader:
     def finish(self) -> None:
         """Give what was gathered to the collector, and report what was left out."""
         self._hand_over()
-        note, where = self.collector.note, shown(self.path)
-        if self._coarse_times:
-            note(f"{where}: {self._coarse_times:,} times coarser than a year are taken as unknown")
+        self.collector.note_unknown(self.path, COARSE, self._coarse_times)
         for kind, (count, first) in self._spoilt.items():
-            note(f"{where}: {count:,} {kind}, the first on {first}")
+            self.collector.note_unknown(self.path, kind, count, f" on {first}")
         self.collector.left_out.update(self._left_out)
 
     def _hand_over(self) -> None:
@@ -147,7 +142,7 @@ class _WikidataReader:
         facts = pl.DataFrame(self._facts, schema=names, orient="row")
         wrong = reversed_intervals(facts)
         for row, why in wrong:
-            self._spoil(_REVERSED, facts[LINE][row], why)
+            self._spoil(REVERSED, facts[LINE][row], why)
         rows = [row for row, _ in wrong]
         facts = without_times(facts, rows) if self._is_lenient else facts.filter(~pl.int_range(pl.len()).is_in(rows))
         del names["tail"], names["begin"]
@@ -190,7 +185,7 @@ class _WikidataReader:
                 try:
                     self._literals.append((head, attribute, _text(label["value"]), language))
                 except _NOT_AN_ENTITY as error:
-                    self._spoil(_NOT_A_VALUE, number, f"{attribute} of {head}: {_fault(error)}")
+                    self._spoil(NOT_A_VALUE, number, f"{attribute} of {head}: {_fault(error)}")
 
     def _take_statement(self, head: str, relation: str, statement: dict[str, Any], number: int, place: int) -> None:
         try:
@@ -208,7 +203,7 @@ class _WikidataReader:
                     language = value.get("language") if isinstance(value, dict) else None
                     self._literals.append((head, relation, text, language if isinstance(language, str) else None))
         except _NOT_AN_ENTITY as error:
-            self._spoil(_NOT_A_VALUE, number, f"{_statement(place, relation, head)}: {_fault(error)}")
+            self._spoil(NOT_A_VALUE, number, f"{_statement(place, relation, head)}: {_fault(error)}")
 
     def _interval(
         self, qualifiers: dict[str, Any], head: str, relation: str, number: int, place: int
@@ -241,7 +236,7 @@ class _WikidataReader:
         elif code == WRONG:
             if not self._is_lenient:  # its statement cannot be used
                 raise ValueError(why)
-            self._spoil(_NOT_A_DATE, number, f"{_statement(place, relation, head)}: {why}")
+            self._spoil(NOT_A_DATE, number, f"{_statement(place, relation, head)}: {why}")
             code = UNKNOWN
         return code
 

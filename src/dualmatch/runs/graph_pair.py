@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -11,7 +12,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from dualmatch.decode.forbidden import Forbidden
-from dualmatch.errors import SHOWN_PROBLEMS, InputError
+from dualmatch.errors import SHOWN_PROBLEMS, InputError, counted
 from dualmatch.files.npz import Arrays, Stored, load_arrays, reading_stage, texts_as_arrays, write_arrays
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.entity_dates import EntityDates
@@ -48,12 +49,14 @@ class GraphPair:
         forbidden: Pairs | None = None,
         notes: Sequence[str] = (),
         rejected: int = 0,
+        left_out: Mapping[str, int] | None = None,
     ) -> Self:
-        """Graphs that were read elsewhere; `notes` and the number of `rejected` lines are those of both."""
+        """Graphs that were read elsewhere; `notes`, the number of `rejected` lines and `left_out` are those of both."""
         rejections = Rejections("skip")
         rejections.total = rejected
         first, second = literals or (None, None)
-        readings = Reading(source, first, rejections, tuple(notes)), Reading(target, second, Rejections(), ())
+        of_source = Reading(source, first, rejections, tuple(notes), left_out=left_out or {})
+        readings = of_source, Reading(target, second, Rejections(), ())
         return cls(readings, None, seeds, forbidden)
 
     @property
@@ -95,7 +98,7 @@ class GraphPair:
         names = [name for name in self.source.entities if name in self.target.entity_rows and not name.startswith("_:")]
         rows = np.stack([self.source.rows_of(names), self.target.rows_of(names)], axis=1).astype(np.int32)
         return replace(self, seeds=rows)._with_note(
-            f"{len(names):,} entities have the same id on both sides and are taken as seeds"
+            f"{counted(len(names), 'entity has', 'entities have')} the same id on both sides: taken as seeds"
         )
 
     def _with_note(self, note: str) -> Self:
@@ -119,8 +122,8 @@ class GraphPair:
 
     @property
     def report(self) -> dict[str, Any]:
-        """Notes and the number of rejected lines, for JSON."""
-        return {"notes": [*self.notes], "rejected": self.rejections.total}
+        """Notes, the number of rejected lines, and what else was left out by kind, for JSON."""
+        return reading_report(self.readings)
 
     def with_pairs(self, seeds: Path | None, forbidden: Path | None) -> Self:
         """The same with the pairs of files; they win over seeds that were there."""
@@ -160,6 +163,15 @@ class GraphPair:
             raise InputError("\n".join(unknown[:SHOWN_PROBLEMS]))
         rows = [(self.source.entity_rows[s], NO_PARTNER if t is None else self.target.entity_rows[t]) for s, t in pairs]
         return np.array(rows, dtype=np.int32).reshape(-1, 2)
+
+
+def reading_report(readings: Sequence[Reading]) -> dict[str, Any]:
+    """What there is to report of some graphs that were read, as plain data."""
+    return {
+        "notes": [note for reading in readings for note in reading.notes],
+        "rejected": sum(reading.rejections.total for reading in readings),
+        "left_out": dict(sum((Counter(reading.left_out) for reading in readings), Counter())),
+    }
 
 
 def keeps_graphs(folder: Path) -> bool:
@@ -202,7 +214,8 @@ def read_graph_pair(path: Path) -> GraphPair:
         seeds, forbidden = (
             checked_pairs(stored, name, graphs) if name in stored.arrays else None for name in ("seeds", "forbidden")
         )
-        return GraphPair.of(*graphs, literals, seeds, forbidden, [*map(str, about["notes"])], int(about["rejected"]))
+        notes, left_out = [*map(str, about["notes"])], {str(k): int(n) for k, n in about.get("left_out", {}).items()}
+        return GraphPair.of(*graphs, literals, seeds, forbidden, notes, int(about["rejected"]), left_out)
 
 
 def checked_pairs(stored: Stored, name: str, graphs: tuple[TemporalGraph, TemporalGraph]) -> Pairs:

@@ -15,11 +15,12 @@ from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.columns import FACT
-from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.facts import COARSE, Collector, Rows
 from dualmatch.readers.rdf.entity_values import counted, named
 from dualmatch.readers.rdf.quads import read_quads
 from dualmatch.readers.rdf.statements import Statements, statements_of
 from dualmatch.readers.rejected_lines import OfRow
+from dualmatch.readers.unread_dates import NOT_A_DATE, REVERSED
 from dualmatch.readers.wikibase_time import reversed_intervals, without_times
 
 _LOOKED_UP: Final = 50
@@ -55,16 +56,14 @@ def read_rdf(file: BinaryIO, path: Path, collector: Collector, format: str) -> N
     collector.left_out.update(found.left_out + counted(found.literals, with_names=not options.literals))
     if quads.note:
         collector.note(f"{shown(path)}: {quads.note}")
-    if found.coarse_times:
-        collector.note(f"{shown(path)}: {found.coarse_times:,} times coarser than a year are taken as unknown")
+    collector.note_unknown(path, COARSE, found.coarse_times)
 
 
 def _without_reversed(facts: pl.DataFrame, path: Path, collector: Collector) -> pl.DataFrame:
     """A Wikibase's facts without the times that cannot be, however many they are; reported, unless they are refused."""
     wrong = reversed_intervals(facts) if collector.options.on_error == "dates" else []
     if wrong:
-        what = "intervals that end before they begin are taken as unknown, the first"
-        collector.note(f"{shown(path)}: {len(wrong):,} {what}: {wrong[0][1]}")
+        collector.note_unknown(path, REVERSED, len(wrong), f": {wrong[0][1]}")
     return without_times(facts, [row for row, _ in wrong])
 
 
@@ -103,8 +102,7 @@ def _report_wrong_times(found: Statements, path: Path, collector: Collector) -> 
         return f"{collector.times.why_wrong(texts[row])} (the time of {wrong['node'][row]})"
 
     if collector.options.on_error == "dates" and found.is_wikibase:
-        what = "times that are no dates are taken as unknown, the first"
-        collector.note(f"{shown(path)}: {wrong.height:,} {what}: {why(rows[0][0])}")
+        collector.note_unknown(path, NOT_A_DATE, wrong.height, f": {why(rows[0][0])}")
     elif collector.options.on_error == "dates":
         collector.unread_dates.add("times", found.n_times, rows, why, texts.__getitem__)
     else:
