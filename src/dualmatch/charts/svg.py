@@ -1,4 +1,4 @@
-"""Charts as inline SVG: bars, steps over years, lines. Colours and fonts come from the page's style sheet."""
+"""Charts of bars, lines and shares, drawn as `dualmatch.charts.chart.Chart`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import Final
 
 from markupsafe import Markup
 
+from dualmatch.charts.chart import Chart
 from dualmatch.charts.markup import el, joined
 
-WIDTH: Final = 640
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 10, 34
+WIDTH: Final = 560
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 12, 34
+_LEGEND: Final = 18  # the height of a legend, above the rest
 _TICKS: Final = 5
-_CHARACTER: Final = 9.0  # about the width of one in a tick's label, on a narrow screen
+_CHARACTER: Final = 8.5  # about the width of one in a tick's label, on a narrow screen
+_MOST_NUMBERED: Final = 24  # bars that have room for their number
+_LOPSIDED: Final = 20  # so many times the usual bar, the highest leaves nothing to see of the others
+_LOG_FLOOR: Final = math.log10(0.5)  # of a logarithmic scale: a bar of one is still seen
 
 
 @dataclass(frozen=True)
@@ -49,27 +54,54 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """Points joined in their order; `dots` marks each."""
+    """Points joined in their order; `dots` marks each, and `counts` stand beside the dots."""
 
     label: str
     points: Sequence[tuple[float, float]]
     style: str = "one"
     dots: bool = False
+    counts: Sequence[int] = ()
 
 
-def bars(labels: Sequence[str], values: Sequence[float], title: str, x_label: str = "") -> Markup:
-    """One bar a value, each with its label below and its number shown on hovering."""
-    height = 200
-    x, y = _across(0, len(values)), _up(0, max([*values, 1]), height)
-    width = round(x(0.84) - x(0), 2)
-    drawn = [
-        _bar(f"{label}: {_number(value)}", x(place + 0.08), width, y, value)
-        for place, (label, value) in enumerate(zip(labels, values, strict=True))
-    ]
+@dataclass(frozen=True)
+class Bars:
+    """One bar for each label of a chart."""
+
+    label: str
+    values: Sequence[float]
+    style: str = "one"
+
+
+def bars(
+    labels: Sequence[str], series: Sequence[Bars], title: str, *, x_label: str = "", percent: bool = False
+) -> Chart:
+    """A group of bars for each label, with their numbers; a logarithmic scale where one bar would leave no other seen."""
+    values = [value for each in series for value in each.values]
+    legend = _LEGEND if len(series) > 1 else 0
+    height = 210 + legend
+    is_log = not percent and _is_lopsided(values)
+    top = max([*values, 0.0 if percent else 1.0]) or 1.0
+    x = _across(0, len(labels))
+    numbered = not percent and len(values) <= _MOST_NUMBERED
+    y = Axis(*((_LOG_FLOOR, math.log10(top)) if is_log else (0.0, top)), height - _BOTTOM, _TOP + legend + 12 * numbered)
+    width = 0.84 / max(1, len(series))
+    drawn = []
+    for at, each in enumerate(series):
+        for place, (label, value) in enumerate(zip(labels, each.values, strict=True)):
+            words = f"{label}: {_number(value, percent)}" + (f" ({each.label})" if legend else "")
+            left = x(place + 0.08 + at * width)
+            wide = round(x(width) - x(0) - (1 if legend else 0), 2)
+            tall = y(math.log10(value)) if is_log and value > 0 else y(max(value, y.low))
+            drawn.append(_bar(words, left, tall, wide, round(y.start - tall, 2), each.style))
+            if numbered and value:
+                drawn.append(_count(_number(value), left + wide / 2, tall - 3))
     widest = (max(map(len, labels), default=0) + 1) * _CHARACTER
     every = math.ceil(widest / (x(1) - x(0)))
-    ticks = [tick(labels[place], x(place + 0.5), y.start + 15) for place in range(0, len(labels), every)]
-    return _figure(title, height, _grid(y), *drawn, *ticks, _x_label(x_label, height))
+    ticks = [_x_tick(labels[place], x(place + 0.5), y.start) for place in range(0, len(labels), every)]
+    grid = _log_grid(y, top) if is_log else _grid(y, percent)
+    words = f"{title} (logarithmic scale)" if is_log else title
+    key = _legend([(each.label, each.style, True) for each in series]) if legend else None
+    return _chart(words, height, key, grid, *drawn, *ticks, _x_label(x_label, height))
 
 
 def lines(
@@ -80,36 +112,59 @@ def lines(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     percent: bool = False,
-) -> Markup:
-    """Lines over one pair of axes, with a legend where there are several."""
-    height = 240
+    years: bool = False,
+) -> Chart:
+    """Lines over one pair of axes, with a legend where there are several; `years`: along the x axis."""
+    legend = _LEGEND if len(series) > 1 else 0
+    height = 240 + legend
     points = [point for line in series for point in line.points]
     x = _across(*(x_range or _range([at for at, _ in points])))
-    y = _up(*(y_range or _range([value for _, value in points])), height)
+    y = Axis(*(y_range or _range([value for _, value in points])), height - _BOTTOM, _TOP + legend)
     drawn = []
     for line in series:
         path = " ".join(f"{x(at)},{y(value)}" for at, value in line.points)
         drawn.append(el("polyline", class_=f"line {line.style}", points=path))
         for at, value in line.points if line.dots else ():
-            words = el("title", f"{line.label} at {_number(at)}: {_number(value)}")
-            drawn.append(el("circle", words, class_=f"dot {line.style}", cx=x(at), cy=y(value), r=3))
-    ticks = [tick(_number(at), x(at), y.start + 15) for at in x.ticks()]
-    chart = _figure(title, height, _grid(y, percent), *ticks, *drawn, _x_label(x_label, height))
-    return chart if len(series) < 2 else joined(chart, _legend(series))
+            words = el("title", f"{line.label} at {_number(at)}: {_number(value, percent)}")
+            drawn.append(el("circle", words, class_=f"dot {line.style}", cx=x(at), cy=y(value), r=3.5))
+        for (at, value), count in zip(line.points, line.counts, strict=False):
+            below = y(value) < y.end + 14
+            drawn.append(_count(f"{count:,}", min(x(at), WIDTH - 14), y(value) + (16 if below else -8)))
+    ticks = [_x_tick(f"{at:g}" if years else _number(at), x(at), y.start) for at in x.ticks() if not years or at % 1 == 0]
+    key = _legend([(each.label, each.style, False) for each in series]) if legend else None
+    return _chart(title, height, key, _grid(y, percent), *ticks, *drawn, _x_label(x_label, height))
 
 
-def steps(first: float, width: float, counts: Sequence[int], x_range: tuple[float, float], title: str) -> Markup:
-    """Counts of equal stretches of time over a range of years that several charts may share."""
-    height = 130
-    x, y = _across(*x_range), _up(0, max([*counts, 1]), height)
-    drawn = []
-    for place, count in enumerate(counts):
-        begin = first + place * width
-        years = f"{begin:g}" if width == 1 else f"{begin:g} to {begin + width - 1:g}"
-        wide = max(0.5, round(x(first + (place + 1) * width) - x(begin) - 0.5, 2))
-        drawn.append(_bar(f"{years}: {count:,} facts", x(begin), wide, y, count))
-    ticks = [tick(f"{at:g}", x(at), y.start + 15) for at in x.ticks(8) if at == int(at)]
-    return _figure(title, height, _grid(y, most=2), *drawn, *ticks)
+def shares(parts: Sequence[tuple[str, int, str]], title: str) -> Chart:
+    """How a whole falls into parts (label, count, style): one bar across, with a legend that has the numbers."""
+    x, whole = Axis(0, 1, 0, WIDTH), sum(count for _, count, _ in parts) or 1
+    drawn, before = [], 0.0
+    for label, count, style in parts:
+        wide = round(x(count / whole) - x(0), 2)
+        drawn.append(_bar(f"{label}: {count:,}", x(before), _LEGEND + 4, max(wide - 1, 0.0), 26, style))
+        before += count / whole
+    key = _legend([(f"{label} {count:,} ({100 * count / whole:.1f} %)", style, True) for label, count, style in parts])
+    return _chart(title, _LEGEND + 34, key, *drawn)
+
+
+def stairs(first: float, width: float, heights: Sequence[float]) -> list[tuple[float, float]]:
+    """Points of a line that keeps the height of each of equal stretches.
+
+    >>> stairs(1900, 10, [1, 3])
+    [(1900, 0.0), (1900, 1), (1910, 1), (1910, 3), (1920, 3), (1920, 0.0)]
+    """
+    points = [(first + step * width, height) for at, height in enumerate(heights) for step in (at, at + 1)]
+    return [(first, 0.0), *points, (first + len(heights) * width, 0.0)]
+
+
+def weight_bar(value: float, most: float) -> Markup:
+    """A small bar for a weight: to the right of the middle where it is for, to the left where it is against."""
+    x = Axis(-(most or 1.0), most or 1.0, 1, 119)
+    left, right = sorted((x(0.0), x(value)))
+    style = "one" if value >= 0 else "two"
+    bar = el("rect", class_=f"bar {style}", x=left, y=2, width=round(right - left, 2), height=10)
+    middle = el("line", class_="grid", x1=60, x2=60, y1=0, y2=14)
+    return el("svg", middle, bar, class_="chart weight", viewBox="0 0 120 14", width=120, height=14, aria_hidden="true")
 
 
 def tick(words: str, x: float, y: float, anchor: str = "middle") -> Markup:
@@ -117,42 +172,60 @@ def tick(words: str, x: float, y: float, anchor: str = "middle") -> Markup:
     return el("text", words, class_="tick", x=x, y=y, text_anchor=anchor)
 
 
+def _x_tick(words: str, x: float, base: float) -> Markup:
+    """A label below the axis, which stays in the frame."""
+    half = len(words) * _CHARACTER / 2
+    anchor = "end" if x + half > WIDTH else "middle"
+    return tick(words, WIDTH if anchor == "end" else x, base + 15, anchor)
+
+
+def _count(words: str, x: float, y: float) -> Markup:
+    return el("text", words, class_="count", x=round(x, 2), y=round(y, 2), text_anchor="middle")
+
+
 def _across(low: float, high: float) -> Axis:
     return Axis(low, high, _LEFT, WIDTH - _RIGHT)
 
 
-def _up(low: float, high: float, height: int) -> Axis:
-    return Axis(low, high, height - _BOTTOM, _TOP)
+def _bar(words: str, x: float, y: float, width: float, height: float, style: str) -> Markup:
+    title = el("title", words)
+    return el("rect", title, class_=f"bar {style}", x=x, y=y, width=width, height=height)
 
 
-def _bar(words: str, x: float, width: float, y: Axis, value: float) -> Markup:
-    high = round(y(0) - y(value), 2)
-    return el("rect", el("title", words), class_="bar", x=x, y=y(value), width=width, height=high)
+def _is_lopsided(values: Sequence[float]) -> bool:
+    seen = sorted(value for value in values if value > 0)
+    return len(seen) > 2 and seen[-1] > _LOPSIDED * seen[len(seen) // 2]
 
 
-def _legend(series: Sequence[Line]) -> Markup:
-    """The colour of each line."""
-    entries = []
-    for line in series:
-        stroke = el("line", class_=f"line {line.style}", x1=0, y1=6, x2=24, y2=6)
-        entries.append(el("li", el("svg", stroke, width=24, height=12, aria_hidden="true"), f" {line.label}"))
-    return el("ul", *entries, class_="legend")
+def _legend(entries: Sequence[tuple[str, str, bool]]) -> Markup:
+    """What each style means (label, style, whether it is a bar), in one row."""
+    drawn, x = [], 2.0
+    for label, style, is_bar in entries:
+        if is_bar:
+            drawn.append(el("rect", class_=f"bar {style}", x=x, y=4, width=14, height=9))
+        else:
+            drawn.append(el("line", class_=f"line {style}", x1=x, y1=8, x2=x + 22, y2=8))
+        start = x + (19 if is_bar else 27)
+        drawn.append(tick(label, start, 12, "start"))
+        x = start + 6.4 * len(label) + 16
+    return joined(*drawn)
 
 
-def _figure(title: str, height: int, *drawing: Markup | None) -> Markup:
-    svg = el("svg", el("title", title), *drawing, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=title)
-    return el("figure", svg, el("figcaption", title))
+def _chart(title: str, height: int, *drawing: Markup | None) -> Chart:
+    return Chart(title, WIDTH, height, joined(*drawing))
 
 
-def _grid(y: Axis, percent: bool = False, most: int = _TICKS) -> Markup:
-    marks = []
-    for at in y.ticks(most):
-        words = f"{100 * at:g} %" if percent else _number(at)
-        marks += [
-            el("line", class_="grid", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y(at), y2=y(at)),
-            tick(words, _LEFT - 6, y(at) + 4, "end"),
-        ]
-    return joined(*marks)
+def _grid(y: Axis, percent: bool = False) -> Markup:
+    return joined(*(_rule(_number(at, percent), y(at)) for at in y.ticks()))
+
+
+def _log_grid(y: Axis, top: float) -> Markup:
+    return joined(*(_rule(f"{10**power:,}", y(power)) for power in range(math.floor(math.log10(top)) + 1)))
+
+
+def _rule(words: str, at: float) -> Markup:
+    line = el("line", class_="grid", x1=_LEFT, x2=WIDTH - _RIGHT, y1=at, y2=at)
+    return joined(line, tick(words, _LEFT - 6, at + 4, "end"))
 
 
 def _x_label(text: str, height: int) -> Markup | None:
@@ -167,5 +240,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _number(value: float) -> str:
+def _number(value: float, percent: bool = False) -> str:
+    if percent:
+        return f"{100 * value:.3g} %"
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from markupsafe import Markup
 
+from dualmatch.charts.chart import Chart
 from dualmatch.charts.markup import Child, percent
 from dualmatch.charts.svg import Line, lines
 from dualmatch.decode.verdicts import Verdict
@@ -54,17 +55,19 @@ def unknown_pairs(findings: Findings) -> list[Link]:
     return [pair for pair in findings.gold or () if pair[0] not in rows[0] or pair[1] not in rows[1]]
 
 
-def calibration_chart(calibration: Calibration) -> Markup:
-    """Confidence against the share of right links."""
+def calibration_chart(calibration: Calibration) -> Chart:
+    """Confidence against the share of right links, with the number of links at each dot."""
+    points = [(each.confidence, each.precision) for each in calibration.bins]
+    low = max(0.0, math.floor(10 * min(min(point) for point in points) - 0.5) / 10)
     return lines(
         [
-            Line("perfectly calibrated", [(0.0, 0.0), (1.0, 1.0)], "ideal"),
-            Line("as it is", [(each.confidence, each.precision) for each in calibration.bins], "one", dots=True),
+            Line("if confidence were exact", [(low, low), (1.0, 1.0)], "ideal"),
+            Line("links", points, "one", dots=True, counts=[each.pairs for each in calibration.bins]),
         ],
-        "Calibration: share of right links against their confidence",
+        "Share of right links against their confidence, with the number of links",
         x_label="confidence",
-        x_range=(0.0, 1.0),
-        y_range=(0.0, 1.0),
+        x_range=(low, 1.0),
+        y_range=(low, 1.0),
         percent=True,
     )
 

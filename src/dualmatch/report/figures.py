@@ -9,14 +9,17 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from dualmatch.charts.markup import Child, el, name_of, percent, visible
-from dualmatch.charts.svg import Line, bars, lines, steps
-from dualmatch.decode.verdicts import Reason, Unlinked, Verdict
+from dualmatch.charts.markup import Child, el, joined, name_of, percent, visible
+from dualmatch.charts.chart import Chart
+from dualmatch.charts.svg import Bars, Line, bars, lines, shares, stairs, weight_bar
+from dualmatch.decode.verdicts import Unlinked, Verdict
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.explain.explain import explain_entity
 from dualmatch.explain.explanation import Candidate, Explanation
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.profile import GraphProfile
 from dualmatch.graph.shown_name import shown_name
+from dualmatch.methods.summary import REASONS, reasons_of
 from dualmatch.report.findings import Findings
 
 Graphs = tuple[GraphProfile, GraphProfile]
@@ -31,19 +34,13 @@ _PRECISION: Final = {
     "none": "no time",
     "id": "a bare id",
 }
+_STYLES: Final = ("one", "two")
+_SIMILAR: Final = 1.25  # counts of graphs whose sizes differ by a larger factor are compared as shares
 _BINS: Final = 20
-_REASONS: Final = {
-    Reason.TIED: "several candidates are equally likely",
-    Reason.TOO_LITTLE: "too little evidence",
-    Reason.TAKEN: "its best candidate is linked to another",
-    Reason.BELOW_ASKED: "its best candidate is below the threshold",
-    Reason.NOTHING_SHARED: "nothing shared with any entity",
-    Reason.NO_FACTS: "no facts",
-    Reason.NO_PARTNER: "what it would share is not there",
-    Reason.TOLD: "given as having none",
-}
-_THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+_THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+_MEDIUM: Final = 0.75
 _EXAMPLES: Final = 3
+_POOL: Final = 60
 _FACTS: Final = 5
 
 
@@ -59,90 +56,93 @@ def _dated(graph: GraphProfile) -> float | None:
     return 1 - graph.precision["none"] / graph.facts if graph.facts else None
 
 
-def timelines(graphs: Graphs) -> list[Markup]:
-    """When facts begin, over the same years for both graphs."""
-    dated = [(side, each.timeline) for side, each in zip(_SIDES, graphs, strict=True) if each.timeline]
-    low = min((line.first for _, line in dated), default=0)
-    high = max((line.first + line.width * len(line.counts) for _, line in dated), default=0)
-    return [
-        steps(line.first, line.width, line.counts, (low, high), f"When the facts of the {side} begin")
-        for side, line in dated
+def timeline(graphs: Graphs) -> Chart | None:
+    """When facts begin, both graphs over the same years; None where no fact has a time."""
+    dated = [(side, style, each.timeline) for side, style, each in zip(_SIDES, _STYLES, graphs, strict=True) if each.timeline]
+    if not dated:
+        return None
+    drawn = [
+        Line(side, stairs(line.first, line.width, [n / line.width / sum(line.counts) for n in line.counts]), style)
+        for side, style, line in dated
     ]
+    highest = max(share for line in drawn for _, share in line.points)
+    unit = "time id" if any("id" in each.precision for each in graphs) else "year"
+    title = f"When facts begin: share of each graph's dated facts, by {unit}"
+    years = [at for line in drawn for at, _ in line.points]
+    return lines(drawn, title, x_range=(min(years), max(years)), y_range=(0.0, 1.05 * highest), percent=True, years=True)
 
 
 def precision_rows(graphs: Graphs) -> Rows:
     """How many facts are dated how exactly."""
     rows = []
     for kind, words in _PRECISION.items():
-        if any(kind in each.precision for each in graphs):
+        if any(each.precision.get(kind) for each in graphs):
             counts = [(each.precision.get(kind, 0), each.facts) for each in graphs]
             rows.append((words, *(f"{count:,} ({percent(count / of if of else 0.0)})" for count, of in counts)))
     return rows
 
 
-def degrees(side: str, graph: GraphProfile) -> Markup:
-    """How many entities have how many facts."""
-    labels = ["0", "1", *(f"{2**power}–{2 ** (power + 1) - 1}" for power in range(1, len(graph.degrees)))]
-    return bars(labels[: len(graph.degrees)], graph.degrees, f"Facts an entity of the {side} has", "facts")
+def degrees(graphs: Graphs) -> Chart:
+    """How many entities have how many facts: as shares where one graph is much larger."""
+    longest = max(len(each.degrees) for each in graphs)
+    labels = ["0", "1", *(f"{2**power}–{2 ** (power + 1) - 1}" for power in range(1, longest))][:longest]
+    sizes = [max(1, each.entities) for each in graphs]
+    as_shares = max(sizes) > _SIMILAR * min(sizes)
+    drawn = [
+        Bars(side, [n / (size if as_shares else 1) for n in (*each.degrees, *[0] * (longest - len(each.degrees)))], style)
+        for side, style, each, size in zip(_SIDES, _STYLES, graphs, sizes, strict=True)
+    ]
+    of = "share of each graph's entities" if as_shares else "entities"
+    return bars(labels, drawn, f"How many facts entities have: {of}", x_label="facts", percent=as_shares)
 
 
-def verdict_rows(findings: Findings) -> Rows:
+def verdict_chart(findings: Findings) -> Chart:
     """How many source entities got which verdict."""
-    links, seeds = len(findings.links), int(findings.is_seed.sum())
-    entities = links + len(findings.unlinked)
-    counts = {
-        "linked": links,
-        "– found": links - seeds,
-        "– given as seeds": seeds,
-        "undecided": len(findings.undecided),
-        "no match": len(findings.no_matches),
-    }
-    return [(words, count, percent(count / entities if entities else None)) for words, count in counts.items()]
+    parts = [("linked", len(findings.links), "one"), ("undecided", len(findings.undecided), "two")]
+    return shares([*parts, ("no match", len(findings.no_matches), "rest")], "Source entities by verdict")
 
 
 def reason_rows(none: Unlinked) -> Rows:
     """Why source entities are in no link."""
-    rows = []
-    for verdict, chosen in ((Verdict.UNDECIDED, ~none.is_no_match), (Verdict.NO_MATCH, none.is_no_match)):
-        counts = np.bincount(none.reason[chosen], minlength=len(Reason)).tolist()
-        rows += [(verdict, words, counts[reason]) for reason, words in _REASONS.items() if counts[reason]]
+    return [
+        (verdict, REASONS[reason], count)
+        for verdict in (Verdict.UNDECIDED, Verdict.NO_MATCH)
+        for reason, count in reasons_of(none, verdict is Verdict.NO_MATCH).items()
+    ]
+
+
+def confidences(found: NDArray[np.float64]) -> Chart:
+    """The distribution of confidence, from the lowest on."""
+    first = min(_BINS - 1, int(found.min() * _BINS))
+    counts = np.histogram(found, bins=_BINS - first, range=(first / _BINS, 1.0))[0]
+    labels = [f"{place / _BINS:.2f}" for place in range(first, _BINS)]
+    return bars(labels, [Bars("links", counts.tolist())], "Links by confidence", x_label="confidence from")
+
+
+def threshold_rows(findings: Findings) -> Rows:
+    """What is kept, and how much of it to expect wrong, from each confidence on; with gold, how much is wrong."""
+    found, true = findings.found, findings.gold and set(findings.gold)
+    wrong = np.array([link not in true for link in findings.found_links]) if true else None
+    rows: list[Sequence[Child]] = []
+    for threshold in _THRESHOLDS:
+        kept = found >= threshold
+        count = int(kept.sum())
+        if not count or (rows and rows[-1][1] == count):  # a threshold that leaves nothing out is no choice
+            continue
+        expected = float((1 - found[kept]).sum())
+        row = [f"{threshold:g}" if threshold else "all", count, f"{expected:,.1f}", percent(1 - expected / count, 2)]
+        rows.append(row if wrong is None else [*row, int(wrong[kept].sum())])
     return rows
 
 
-def confidences(found: NDArray[np.float64]) -> Markup:
-    """The distribution of confidence."""
-    counts = np.histogram(found, bins=_BINS, range=(0.0, 1.0))[0]
-    labels = [f"{place / _BINS:.2f}" for place in range(_BINS)]
-    return bars(labels, counts.tolist(), "Links by confidence", "confidence from")
-
-
-def thresholds(found: NDArray[np.float64]) -> tuple[Rows, Markup]:
-    """The precision to expect of the links from a confidence on: a table, and a curve."""
-    ordered = np.sort(found)[::-1]
-    expected = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
-    kept = [(threshold, int((ordered >= threshold).sum())) for threshold in _THRESHOLDS]
-    rows = [(f"{threshold:g}", n, percent(float(expected[n - 1]), 2)) for threshold, n in kept if n]
-    places = np.unique(np.linspace(0, len(ordered) - 1, 200).astype(int))
-    # Every place stands for all links as sure as it: a threshold cannot separate equals.
-    last = np.searchsorted(-ordered, -ordered[places], side="right") - 1
-    curve = lines(
-        [Line("estimated precision", [(float(ordered[at]), float(expected[at])) for at in last])],
-        "Estimated precision of the links from a confidence on",
-        x_label="confidence from",
-        y_range=(min(0.9, float(expected[-1]) - 0.01), 1.0),
-        percent=True,
-    )
-    return rows, curve
-
-
-def rounds_chart(rounds: Sequence[Mapping[str, Any]]) -> Markup:
+def rounds_chart(rounds: Sequence[Mapping[str, Any]]) -> Chart:
     """Pairs after each round, and how many of them changed."""
     return lines(
         [
             Line("pairs believed", [(each["number"], each["pairs"]) for each in rounds], "one", dots=True),
             Line("pairs changed", [(each["number"], each["changed"]) for each in rounds], "two", dots=True),
         ],
-        "Pairs after each round, and how many of them changed",
+        "Pairs believed after each round, and how many of them changed",
         x_label="round",
         y_range=(0.0, 1.05 * max(1, *(max(each["pairs"], each["changed"]) for each in rounds))),
     )
@@ -162,12 +162,12 @@ def round_rows(rounds: Sequence[Mapping[str, Any]]) -> Rows:
     ]
 
 
-def distances_chart(tried: Mapping[str, float]) -> Markup:
+def distances_chart(tried: Mapping[str, float]) -> Chart:
     """D of every weight tried: over α where there is one weight, else one bar for each combination."""
     try:
         points = sorted((float(key), value) for key, value in tried.items())
     except ValueError:
-        return bars(list(tried), list(tried.values()), "D of the weights tried", "weights")
+        return bars([*tried], [Bars("D", [*tried.values()])], "D of the weights tried", x_label="weights")
     return lines([Line("D", points, dots=True)], "D of every α tried", x_label="α")
 
 
@@ -191,31 +191,54 @@ def examples_of(findings: Findings) -> dict[str, list[Explanation]]:
     basis = findings.basis
     if basis is None:
         return {}
-    names = [source for source, _ in findings.links]
+    rows = np.array([basis.source.entity_rows[source] for source, _ in findings.links], dtype=np.int64)
     order = np.flatnonzero(~findings.is_seed)[np.argsort(-findings.found, kind="stable")]
-    middle = max(0, (len(order) - _EXAMPLES) // 2)
-    doubtful = int(np.searchsorted(-findings.confidence[order], -0.75)) if len(order) else 0
-    start = doubtful if _EXAMPLES <= doubtful < len(order) - 2 * _EXAMPLES else middle
+    doubtful = int(np.searchsorted(-findings.confidence[order], -_MEDIUM))
+    few = max(_EXAMPLES, min(_POOL, len(order) // 3))  # of so many, the most different are shown
+    middle = max(0, min(doubtful, len(order) - 2 * few) if doubtful >= few else (len(order) - few) // 2)
     kinds = {
-        "High confidence": [names[at] for at in order[:_EXAMPLES].tolist()],
-        "Medium confidence": [names[at] for at in order[start : start + _EXAMPLES].tolist()],
-        "Low confidence": [names[at] for at in order[::-1][:_EXAMPLES].tolist()],
+        "High confidence": rows[order[:few]],
+        "Medium confidence": rows[order[middle : middle + few]],
+        "Low confidence": rows[order[::-1][:few]],
         "Undecided": _nearly_linked(basis, Verdict.UNDECIDED),
         "No match": _nearly_linked(basis, Verdict.NO_MATCH),
     }
-    return {
-        title: [explain_entity(basis, name) for name in dict.fromkeys(chosen)]
-        for title, chosen in kinds.items()
-        if chosen
-    }
+    shown: dict[str, list[Explanation]] = {}
+    seen: set[int] = set()
+    for title, pool in kinds.items():
+        chosen = _varied(basis.source, [row for row in pool.tolist() if row not in seen])
+        seen.update(chosen)
+        if chosen:
+            shown[title] = [explain_entity(basis, basis.source.entities[row]) for row in chosen]
+    return shown
 
 
-def _nearly_linked(basis: ExplanationBasis, verdict: Verdict) -> list[str]:
-    """Entities of a verdict whose best candidate is the likeliest."""
+def _nearly_linked(basis: ExplanationBasis, verdict: Verdict) -> NDArray[np.int64]:
+    """Entities of a verdict whose best candidates are the likeliest."""
     none = basis.unlinked
     chosen = np.flatnonzero(none.is_no_match == (verdict is Verdict.NO_MATCH))
-    first = chosen[np.argsort(-none.probability[chosen], kind="stable")[:_EXAMPLES]]
-    return [basis.source.entities[row] for row in none.row[first].tolist()]
+    return none.row[chosen[np.argsort(-none.probability[chosen], kind="stable")[:_POOL]]].astype(np.int64)
+
+
+def _varied(graph: TemporalGraph, pool: Sequence[int]) -> list[int]:
+    """The first of the pool, then those that have least in common with the ones before: relations and neighbours."""
+    about = {row: _surroundings(graph, row) for row in pool}
+    chosen: list[int] = []
+    while len(chosen) < min(_EXAMPLES, len(pool)):
+        rest = [row for row in pool if row not in chosen]
+        chosen.append(min(rest, key=lambda row: max([0.0, *(_overlap(about[row], about[other]) for other in chosen)])))
+    return chosen
+
+
+def _surroundings(graph: TemporalGraph, row: int) -> tuple[set[int], set[int]]:
+    """Relations of an entity, told apart by its end of the fact, and its neighbours."""
+    out, into = np.flatnonzero(graph.head == row), np.flatnonzero(graph.tail == row)
+    relations = {*graph.relation[out].tolist(), *(-1 - graph.relation[into]).tolist()}
+    return relations, {*graph.tail[out].tolist(), *graph.head[into].tolist()}
+
+
+def _overlap(one: tuple[set[int], set[int]], other: tuple[set[int], set[int]]) -> float:
+    return sum(len(a & b) / max(1, len(a | b)) for a, b in zip(one, other, strict=True))
 
 
 def log_odds_rows(of: Explanation | Candidate) -> Rows:
@@ -226,5 +249,10 @@ def log_odds_rows(of: Explanation | Candidate) -> Rows:
     if not parts:
         parts.append((el("i", "no shared fact"), 0.0))
     parts += [(el("i", words), value) for words, value in of.balance.in_words()]
-    rows = [(words, f"{value:+.2f}") for words, value in parts]
-    return [*rows, (el("b", "together"), el("b", f"{of.log_odds:+.2f}"))]
+    most = max(abs(value) for _, value in (*parts, ("", of.log_odds)))
+    rows = [(words, _weight(value, most, "span")) for words, value in parts]
+    return [*rows, (el("b", "together"), _weight(of.log_odds, most, "b"))]
+
+
+def _weight(value: float, most: float, tag: str) -> Markup:
+    return joined(weight_bar(value, most), " ", el(tag, f"{value:+.2f}"))

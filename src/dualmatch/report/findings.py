@@ -12,12 +12,13 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from dualmatch.config import EXPLAINED
+from dualmatch.config import EXPLAINED, Config
 from dualmatch.evaluate import LinkQuality, link_quality
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.profile import GraphProfile, profile_of
 from dualmatch.graph.shown_name import shown_name
 from dualmatch.links.read import LinksFile, read_gold
+from dualmatch.methods.summary import Summary, reasons_of
 from dualmatch.runs.companion import companion_of, read_explanation_basis
 from dualmatch.runs.options_file import links_file, old_options_of
 from dualmatch.runs.record import Outcome, RunRecord, read_record
@@ -75,6 +76,13 @@ class Findings:
         return [source for source in self.unlinked if source not in without_match]
 
     @property
+    def summary(self) -> Summary:
+        """The result in a sentence."""
+        wrong = float((1 - self.found).sum()) if self.is_calibrated and len(self.found) else None
+        why = {} if self.basis is None else reasons_of(self.basis.unlinked, no_match=False)
+        return Summary(len(self.links), wrong, len(self.undecided), len(self.no_matches), why)
+
+    @property
     def is_calibrated(self) -> bool:
         """Whether confidence is a probability: that of other methods only orders pairs."""
         return self.method in EXPLAINED
@@ -127,12 +135,17 @@ def gather(
 
 
 def _options_in_words(path: Path, record: RunRecord | None) -> str | None:
-    """The options of a run, one a line; 0.1.0 wrote a file of them."""
+    """The options that the method of a run reads, one a line; 0.1.0 wrote a file of all."""
     if old_options_of(path).is_file() and (record is None or not record.inputs):
         return old_options_of(path).read_text(encoding="utf-8", errors="replace")
     if record is None:
         return None
-    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in record.options.items())
+    foreign = Config.foreign_options(record.options, record.method)
+    return "".join(
+        f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
+        for name, value in record.options.items()
+        if name not in foreign
+    )
 
 
 def _unlinked(file: LinksFile, basis: ExplanationBasis | None) -> tuple[list[str], list[str]]:

@@ -6,10 +6,14 @@ import shlex
 
 from markupsafe import Markup
 
+from dualmatch.charts.chart import CHART_STYLE
 from dualmatch.charts.markup import percent, templates
 from dualmatch.report import against_gold, figures
 from dualmatch.report.findings import Findings
 from dualmatch.version import __version__
+
+DOUBTFUL = 0.9
+"""Links below this confidence are worth a look."""
 
 
 def report_page(findings: Findings, menu: Markup | None = None) -> str:
@@ -18,25 +22,47 @@ def report_page(findings: Findings, menu: Markup | None = None) -> str:
     record, outcome = findings.record, findings.outcome
     page = made.get_template("report.html").render(
         menu=menu or "",
+        chart_style=Markup(CHART_STYLE),
+        sentence=findings.summary.sentence(),
         tiles=_tiles(findings),
+        steps=_next_steps(findings),
         version=__version__ if record is None else record.version,
         command=None if outcome is None else shlex.join(outcome.cost.command),
     )
     return f"{page}\n"
 
 
+def _next_steps(findings: Findings) -> list[tuple[str, str]]:
+    """What to do with the result, each with its command."""
+    links, inputs = findings.name, [] if findings.record is None else findings.record.inputs.get("paths", [])
+    steps = []
+    if findings.basis is not None and (findings.undecided or (findings.found < DOUBTFUL).any()):
+        steps.append(("Decide what is doubtful or open", ["dualmatch", "review", links]))
+    if findings.links and inputs and "-" not in inputs:
+        steps.append(("Put both graphs together", ["dualmatch", "merge", *inputs, "--links", links, "-o", "merged.parquet"]))
+    if findings.method is not None and not findings.is_calibrated:
+        steps.append(("Get reasons and calibrated confidence", ["dualmatch", "align", *inputs, "-o", "evidence.tsv"]))
+    return [(words, shlex.join(call)) for words, call in steps]
+
+
 def _tiles(findings: Findings) -> list[tuple[str, str]]:
-    """The headline figures."""
+    """The headline figures, each with what it is a part of."""
     found, quality, outcome = findings.found, findings.quality, findings.outcome
+    of = f"of {len(findings.links) + len(findings.unlinked):,} source entities"
     shown = [
-        ("linked", f"{len(findings.links):,}"),
-        ("undecided", f"{len(findings.undecided):,}"),
-        ("no match", f"{len(findings.no_matches):,}"),
+        (f"{len(findings.links):,}", f"linked, {of}"),
+        (f"{len(findings.undecided):,}", f"undecided, {of}"),
+        (f"{len(findings.no_matches):,}", f"without a match, {of}"),
     ]
     if len(found) and findings.is_calibrated:
-        shown.append(("expected wrong", percent(float((1 - found).mean()))))
+        wrong = 1 - found
+        shown.append((f"{wrong.sum():,.0f}", f"links expected wrong, {percent(float(wrong.mean()))} of those found"))
     if quality is not None:
-        shown += [("right", percent(quality.abstention.precision)), ("found", percent(quality.abstention.recall))]
+        result = quality.abstention
+        shown.append((percent(result.precision), f"of the {result.emitted:,} links found are right, by the gold pairs"))
+        given = {findings.links[at][0] for at in findings.is_seed.nonzero()[0].tolist()}
+        tested = sum(source not in given for source, _ in findings.gold or ())
+        shown.append((percent(result.recall), f"of the {tested:,} gold pairs are found"))
     if outcome is not None and "total" in outcome.cost.seconds:
-        shown.append(("seconds", f"{outcome.cost.seconds['total']:.1f}"))
+        shown.append((f"{outcome.cost.seconds['total']:.1f} s", "for the whole run"))
     return shown
