@@ -174,3 +174,12 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         context.close()
     assert strays == []
     assert complaints == []
+
+
+def assert_accessible(page: Page) -> None:
+    """No rule of axe-core is violated, and nothing but what scrolls by itself is wider than the screen."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

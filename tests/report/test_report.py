@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +18,13 @@ from dualmatch.cli.main import main
 from dualmatch.config import Config
 from dualmatch.decode.verdicts import Reason
 from dualmatch.graph.profile import profile_of
+from dualmatch.report import figures
 from dualmatch.report.findings import Findings, gather
 from dualmatch.report.page import report_page
 from dualmatch.runs.options_file import options_of, record_of
 from dualmatch.runs.record import Cost, Outcome, RunRecord, read_record, write_record
 from html_check import Page
+from reviewing import OpenPage, assert_accessible
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",
@@ -59,12 +62,12 @@ def titles(page: Page) -> list[str]:
 def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: Path) -> None:
     page = page_of(run / "links.tsv", "--gold", run / "gold", "--data", small_world)
     assert titles(page) == [
-        "input",
         "links",
-        "against-gold",
-        "convergence-by-round",
-        "relations-that-say-the-same",
         "examples-with-reasons",
+        "against-gold",
+        "input",
+        "relations-that-say-the-same",
+        "rounds",
         "cost-command-and-options",
     ]
     assert page.count("script") == 0
@@ -76,12 +79,12 @@ def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: 
     assert "prefers-color-scheme: dark" in style
     assert "@media print" in style
     for words in (
-        "When the facts of the source begin",
-        "How exactly times are known",
-        "Facts an entity of the target has",
+        "When facts begin",
+        "to the day",
+        "How many facts entities have",
         "Links by confidence",
-        "Estimated precision at each threshold",
-        "Calibration: share of right links",
+        "What a threshold would keep",
+        "Share of right links against their confidence",
         "Wrong links by cause",
         "True pairs that were not found",
         "High confidence",
@@ -116,8 +119,9 @@ def test_verdicts_are_shown_apart(links: Path, doubtful: Path) -> None:
     counts = {verdict: sum(row[3] == verdict for row in rows) for verdict in ("linked", "undecided", "no match")}
     assert min(counts.values()) > 0
     page_of(links, "--gold", doubtful / "gold.tsv")
-    tiles = "".join(f"<li><b>{count}</b> {verdict}</li>" for verdict, count in counts.items())
-    assert tiles in links.with_name("page.html").read_text()
+    text = links.with_name("page.html").read_text()
+    for words, verdict in (("linked", "linked"), ("undecided", "undecided"), ("without a match", "no match")):
+        assert f"<li><b>{counts[verdict]}</b> {words}, of {len(rows)} source entities</li>" in text
     found = gather(links, doubtful / "gold.tsv")
     assert (len(found.undecided), len(found.no_matches)) == (counts["undecided"], counts["no match"])
     none = found.basis.unlinked  # type: ignore[union-attr]
@@ -125,7 +129,7 @@ def test_verdicts_are_shown_apart(links: Path, doubtful: Path) -> None:
     why = [row for row in tables if row[0] in ("undecided", "no match") and not row[1].isdigit()]
     assert {row[0] for row in why} == {"undecided", "no match"}
     assert sum(int(row[2]) for row in why if row[0] == "undecided") == counts["undecided"]
-    assert ["undecided", "too little evidence", str(int((none.reason == Reason.TOO_LITTLE).sum()))] in why
+    assert ["undecided", "the graphs say too little", str(int((none.reason == Reason.TOO_LITTLE).sum()))] in why
     partnered = {source for source, _ in found.gold or ()}
     for verdict, count in counts.items():
         having = sum(row[0] in partnered for row in rows if row[3] == verdict)
@@ -349,3 +353,69 @@ def test_profiles_count_what_is_there() -> None:
     assert profile.timeline is not None
     assert profile.timeline.counts == (1, 1, 1, 1)
     assert profile.degrees[0] == 1
+
+
+def test_the_answer_comes_first(links: Path, doubtful: Path) -> None:
+    """One sentence, then what to do; both before any section, and true."""
+    page_of(links, "--gold", doubtful / "gold.tsv")
+    head = links.with_name("page.html").read_text().partition("<main>")[0]
+    found = gather(links)
+    wrong = round((1 - found.found).sum())
+    assert f'<p class="lead">{len(found.links)} links, about {wrong} of them expected wrong; of 400 source' in head
+    assert f" {len(found.undecided)} are undecided, " in head
+    assert "because the graphs say too little, and" in head
+    assert "<code>dualmatch review links.tsv</code>" in head
+    merge = re.search("<code>(dualmatch merge .*?)</code>", head)
+    assert merge is not None
+    here = links.parent
+    main([*shlex.split(merge[1])[1:4], str(links), "-o", str(here / "merged.parquet"), "-q"])
+    assert (here / "merged.parquet").exists()
+
+
+def test_thresholds_say_what_they_keep(links: Path, doubtful: Path) -> None:
+    found = gather(links, doubtful / "gold.tsv")
+    true = set(found.gold or ())
+    rows = figures.threshold_rows(found)
+    assert rows[0][:2] == ["all", len(found.links)]
+    for words, kept, expected, _, wrong in rows:
+        above = [
+            (link, sure)
+            for link, sure in zip(found.links, found.confidence.tolist(), strict=True)
+            if words == "all" or sure >= float(str(words))
+        ]
+        assert kept == len(above)
+        assert str(expected) == f"{sum(1 - sure for _, sure in above):,.1f}"
+        assert wrong == sum(link not in true for link, _ in above)
+    assert [row[1] for row in rows] == sorted({row[1] for row in rows}, reverse=True)
+
+
+def test_long_tables_are_folded_and_other_methods_options_left_out(run: Path) -> None:
+    page_of(run / "links.tsv")
+    text = (run / "page.html").read_text()
+    unfolded = re.sub("<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert max(table.count("<tr>") for table in re.findall("<table>.*?</table>", unfolded, re.DOTALL)) <= 15
+    assert "epochs" not in text
+    assert "many_to_one = false" in text
+    assert not re.search(r"<th[^>]*></th>", text)
+
+
+def test_examples_differ() -> None:
+    """Of many clubs and two people that are equally sure, the people are among the three that are shown."""
+    clubs = [(f"club {n}", "plays in", "league", f"{1900 + n}") for n in range(30)]
+    clubs += [(f"club {n}", "plays in", f"cup {n}", f"{1930 + n}") for n in range(30)]
+    people = [("Ada", "born in", "London", "1815"), ("Ada", "wrote", "Notes", "1843"), ("Bob", "sang", "Aria", "1801")]
+    graph = TemporalGraph.from_facts([*clubs, *people, ("Bob", "met", "Eve", "1805")])
+    rows = [graph.entity_rows[name] for name in (*(f"club {n}" for n in range(30)), "Ada", "Bob")]
+    assert {graph.entities[row] for row in figures._varied(graph, rows)} == {"club 0", "Ada", "Bob"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_can_be_read_by_everyone(
+    run: Path, small_world: Path, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    page_of(run / "links.tsv", "--gold", run / "gold", "--data", small_world)
+    page = open_page((run / "page.html").as_uri(), color_scheme=scheme, viewport={"width": width, "height": 900})
+    assert_accessible(page)
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    assert_accessible(page)

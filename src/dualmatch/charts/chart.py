@@ -9,8 +9,7 @@ from typing import Final
 from markupsafe import Markup
 
 from dualmatch.charts.markup import el
-from dualmatch.errors import InputError
-from dualmatch.files.atomic import write_text
+from dualmatch.errors import InputError, OutputError
 
 CHART_STYLE: Final = """\
 .chart .bar.one { fill: var(--one); }
@@ -29,10 +28,10 @@ CHART_STYLE: Final = """\
 """
 """The style sheet of charts; the colours are the page's."""
 _COLOURS: Final = """\
-.chart { --paper: #fff; --ink: #1d2330; --faint: #5b6474; --rule: #d9dde5; --one: #2456c9; --two: #b4500a; --ideal: #7a8290;
-  background: var(--paper); }
-@media (prefers-color-scheme: dark) { .chart {
-  --paper: #14171d; --ink: #e7eaf0; --faint: #a3acbb; --rule: #343b48; --one: #86abff; --two: #f2a35e; --ideal: #8b94a3; } }
+.chart { --paper: #fff; --ink: #1d2330; --faint: #5b6474; --rule: #d9dde5;
+  --one: #2456c9; --two: #b4500a; --ideal: #7a8290; background: var(--paper); }
+@media (prefers-color-scheme: dark) { .chart { --paper: #14171d; --ink: #e7eaf0; --faint: #a3acbb; --rule: #343b48;
+  --one: #86abff; --two: #f2a35e; --ideal: #8b94a3; } }
 """
 
 
@@ -61,7 +60,8 @@ class Chart:
             viewBox=f"0 0 {self.width} {self.height}",
             role="img",
             aria_label=self.title,
-            **({} if style is None else {"xmlns": "http://www.w3.org/2000/svg", "width": 720}),
+            xmlns=None if style is None else "http://www.w3.org/2000/svg",
+            width=None if style is None else 720,
         )
 
     def _repr_svg_(self) -> str:
@@ -77,10 +77,15 @@ class Chart:
         ------
         InputError
             Where the name ends in neither.
+        OutputError
+            Where the file cannot be written.
         """
         kind = Path(path).suffix.lower()
         if kind not in (".svg", ".html"):
             raise InputError(f"{path}: charts are written as .svg or .html; name the file so")
         page = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{el("i", self.title)}</title>\n'
         whole = self._repr_svg_() if kind == ".svg" else f"{page}<body>{self._repr_html_()}</body></html>"
-        write_text(Path(path), f"{whole}\n")
+        try:
+            Path(path).write_text(f"{whole}\n", encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None

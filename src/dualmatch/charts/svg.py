@@ -14,7 +14,7 @@ from dualmatch.charts.markup import el, joined
 
 WIDTH: Final = 560
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 12, 34
-_LEGEND: Final = 18  # the height of a legend, above the rest
+_LEGEND: Final = 18  # the height of a row of the legend, above the rest
 _TICKS: Final = 5
 _CHARACTER: Final = 8.5  # about the width of one in a tick's label, on a narrow screen
 _MOST_NUMBERED: Final = 24  # bars that have room for their number
@@ -75,15 +75,17 @@ class Bars:
 def bars(
     labels: Sequence[str], series: Sequence[Bars], title: str, *, x_label: str = "", percent: bool = False
 ) -> Chart:
-    """A group of bars for each label, with their numbers; a logarithmic scale where one bar would leave no other seen."""
+    """A group of bars for each label, with their numbers; on a logarithmic scale where one would hide the others."""
     values = [value for each in series for value in each.values]
-    legend = _LEGEND if len(series) > 1 else 0
+    key, legend = _legend([(each.label, each.style, True) for each in series] if len(series) > 1 else [])
     height = 210 + legend
     is_log = not percent and _is_lopsided(values)
     top = max([*values, 0.0 if percent else 1.0]) or 1.0
     x = _across(0, len(labels))
     numbered = not percent and len(values) <= _MOST_NUMBERED
-    y = Axis(*((_LOG_FLOOR, math.log10(top)) if is_log else (0.0, top)), height - _BOTTOM, _TOP + legend + 12 * numbered)
+    y = Axis(
+        *((_LOG_FLOOR, math.log10(top)) if is_log else (0.0, top)), height - _BOTTOM, _TOP + legend + 12 * numbered
+    )
     width = 0.84 / max(1, len(series))
     drawn = []
     for at, each in enumerate(series):
@@ -100,7 +102,6 @@ def bars(
     ticks = [_x_tick(labels[place], x(place + 0.5), y.start) for place in range(0, len(labels), every)]
     grid = _log_grid(y, top) if is_log else _grid(y, percent)
     words = f"{title} (logarithmic scale)" if is_log else title
-    key = _legend([(each.label, each.style, True) for each in series]) if legend else None
     return _chart(words, height, key, grid, *drawn, *ticks, _x_label(x_label, height))
 
 
@@ -115,7 +116,7 @@ def lines(
     years: bool = False,
 ) -> Chart:
     """Lines over one pair of axes, with a legend where there are several; `years`: along the x axis."""
-    legend = _LEGEND if len(series) > 1 else 0
+    key, legend = _legend([(each.label, each.style, False) for each in series] if len(series) > 1 else [])
     height = 240 + legend
     points = [point for line in series for point in line.points]
     x = _across(*(x_range or _range([at for at, _ in points])))
@@ -130,21 +131,23 @@ def lines(
         for (at, value), count in zip(line.points, line.counts, strict=False):
             below = y(value) < y.end + 14
             drawn.append(_count(f"{count:,}", min(x(at), WIDTH - 14), y(value) + (16 if below else -8)))
-    ticks = [_x_tick(f"{at:g}" if years else _number(at), x(at), y.start) for at in x.ticks() if not years or at % 1 == 0]
-    key = _legend([(each.label, each.style, False) for each in series]) if legend else None
+    ticks = [
+        _x_tick(f"{at:g}" if years else _number(at), x(at), y.start) for at in x.ticks() if not years or at % 1 == 0
+    ]
     return _chart(title, height, key, _grid(y, percent), *ticks, *drawn, _x_label(x_label, height))
 
 
 def shares(parts: Sequence[tuple[str, int, str]], title: str) -> Chart:
     """How a whole falls into parts (label, count, style): one bar across, with a legend that has the numbers."""
     x, whole = Axis(0, 1, 0, WIDTH), sum(count for _, count, _ in parts) or 1
+    words = [(f"{label} {count:,} ({100 * count / whole:.1f} %)", style, True) for label, count, style in parts]
+    key, legend = _legend(words)
     drawn, before = [], 0.0
     for label, count, style in parts:
         wide = round(x(count / whole) - x(0), 2)
-        drawn.append(_bar(f"{label}: {count:,}", x(before), _LEGEND + 4, max(wide - 1, 0.0), 26, style))
+        drawn.append(_bar(f"{label}: {count:,}", x(before), legend + 4, max(wide - 1, 0.0), 26, style))
         before += count / whole
-    key = _legend([(f"{label} {count:,} ({100 * count / whole:.1f} %)", style, True) for label, count, style in parts])
-    return _chart(title, _LEGEND + 34, key, *drawn)
+    return _chart(title, legend + 34, key, *drawn)
 
 
 def stairs(first: float, width: float, heights: Sequence[float]) -> list[tuple[float, float]]:
@@ -197,18 +200,20 @@ def _is_lopsided(values: Sequence[float]) -> bool:
     return len(seen) > 2 and seen[-1] > _LOPSIDED * seen[len(seen) // 2]
 
 
-def _legend(entries: Sequence[tuple[str, str, bool]]) -> Markup:
-    """What each style means (label, style, whether it is a bar), in one row."""
-    drawn, x = [], 2.0
+def _legend(entries: Sequence[tuple[str, str, bool]]) -> tuple[Markup, int]:
+    """What each style means (label, style, whether it is a bar), in as many rows as it needs; and its height."""
+    drawn, x, top = [], 2.0, 0
     for label, style, is_bar in entries:
+        wide = (19 if is_bar else 27) + _CHARACTER * len(label)
+        if x > 2 and x + wide > WIDTH:
+            x, top = 2.0, top + _LEGEND
         if is_bar:
-            drawn.append(el("rect", class_=f"bar {style}", x=x, y=4, width=14, height=9))
+            drawn.append(el("rect", class_=f"bar {style}", x=x, y=top + 4, width=14, height=9))
         else:
-            drawn.append(el("line", class_=f"line {style}", x1=x, y1=8, x2=x + 22, y2=8))
-        start = x + (19 if is_bar else 27)
-        drawn.append(tick(label, start, 12, "start"))
-        x = start + 6.4 * len(label) + 16
-    return joined(*drawn)
+            drawn.append(el("line", class_=f"line {style}", x1=x, y1=top + 8, x2=x + 22, y2=top + 8))
+        drawn.append(tick(label, x + wide - _CHARACTER * len(label), top + 12, "start"))
+        x += wide + 10
+    return joined(*drawn), top + _LEGEND if entries else 0
 
 
 def _chart(title: str, height: int, *drawing: Markup | None) -> Chart:

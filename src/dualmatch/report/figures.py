@@ -9,8 +9,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from dualmatch.charts.markup import Child, el, joined, name_of, percent, visible
 from dualmatch.charts.chart import Chart
+from dualmatch.charts.markup import Child, el, joined, name_of, percent, visible
 from dualmatch.charts.svg import Bars, Line, bars, lines, shares, stairs, weight_bar
 from dualmatch.decode.verdicts import Unlinked, Verdict
 from dualmatch.explain.basis import ExplanationBasis
@@ -58,7 +58,9 @@ def _dated(graph: GraphProfile) -> float | None:
 
 def timeline(graphs: Graphs) -> Chart | None:
     """When facts begin, both graphs over the same years; None where no fact has a time."""
-    dated = [(side, style, each.timeline) for side, style, each in zip(_SIDES, _STYLES, graphs, strict=True) if each.timeline]
+    dated = [
+        (side, style, each.timeline) for side, style, each in zip(_SIDES, _STYLES, graphs, strict=True) if each.timeline
+    ]
     if not dated:
         return None
     drawn = [
@@ -69,7 +71,9 @@ def timeline(graphs: Graphs) -> Chart | None:
     unit = "time id" if any("id" in each.precision for each in graphs) else "year"
     title = f"When facts begin: share of each graph's dated facts, by {unit}"
     years = [at for line in drawn for at, _ in line.points]
-    return lines(drawn, title, x_range=(min(years), max(years)), y_range=(0.0, 1.05 * highest), percent=True, years=True)
+    return lines(
+        drawn, title, x_range=(min(years), max(years)), y_range=(0.0, 1.05 * highest), percent=True, years=True
+    )
 
 
 def precision_rows(graphs: Graphs) -> Rows:
@@ -89,7 +93,9 @@ def degrees(graphs: Graphs) -> Chart:
     sizes = [max(1, each.entities) for each in graphs]
     as_shares = max(sizes) > _SIMILAR * min(sizes)
     drawn = [
-        Bars(side, [n / (size if as_shares else 1) for n in (*each.degrees, *[0] * (longest - len(each.degrees)))], style)
+        Bars(
+            side, [n / (size if as_shares else 1) for n in (*each.degrees, *[0] * (longest - len(each.degrees)))], style
+        )
         for side, style, each, size in zip(_SIDES, _STYLES, graphs, sizes, strict=True)
     ]
     of = "share of each graph's entities" if as_shares else "entities"
@@ -130,7 +136,12 @@ def threshold_rows(findings: Findings) -> Rows:
         if not count or (rows and rows[-1][1] == count):  # a threshold that leaves nothing out is no choice
             continue
         expected = float((1 - found[kept]).sum())
-        row = [f"{threshold:g}" if threshold else "all", count, f"{expected:,.1f}", percent(1 - expected / count, 2)]
+        row: list[Child] = [
+            f"{threshold:g}" if threshold else "all",
+            count,
+            f"{expected:,.1f}",
+            percent(1 - expected / count, 2),
+        ]
         rows.append(row if wrong is None else [*row, int(wrong[kept].sum())])
     return rows
 

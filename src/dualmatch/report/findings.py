@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from dualmatch.config import EXPLAINED, Config
+from dualmatch.config import EXPLAINED, READ_BY
 from dualmatch.evaluate import LinkQuality, link_quality
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.profile import GraphProfile, profile_of
@@ -140,7 +140,7 @@ def _options_in_words(path: Path, record: RunRecord | None) -> str | None:
         return old_options_of(path).read_text(encoding="utf-8", errors="replace")
     if record is None:
         return None
-    foreign = Config.foreign_options(record.options, record.method)
+    foreign = [name for name, methods in READ_BY.items() if record.method not in methods]
     return "".join(
         f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
         for name, value in record.options.items()

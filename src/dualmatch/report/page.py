@@ -39,7 +39,9 @@ def _next_steps(findings: Findings) -> list[tuple[str, str]]:
     if findings.basis is not None and (findings.undecided or (findings.found < DOUBTFUL).any()):
         steps.append(("Decide what is doubtful or open", ["dualmatch", "review", links]))
     if findings.links and inputs and "-" not in inputs:
-        steps.append(("Put both graphs together", ["dualmatch", "merge", *inputs, "--links", links, "-o", "merged.parquet"]))
+        steps.append(
+            ("Put both graphs together", ["dualmatch", "merge", *inputs, "--links", links, "-o", "merged.parquet"])
+        )
     if findings.method is not None and not findings.is_calibrated:
         steps.append(("Get reasons and calibrated confidence", ["dualmatch", "align", *inputs, "-o", "evidence.tsv"]))
     return [(words, shlex.join(call)) for words, call in steps]
