@@ -21,10 +21,16 @@ PREFIXES = """@prefix : <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSc
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix time: <http://www.w3.org/2006/time#> . @prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> .
 @prefix prov: <http://www.w3.org/ns/prov#> . @prefix vivo: <http://vivoweb.org/ontology/core#> .
-@prefix dcterms: <http://purl.org/dc/terms/> . @prefix schema: <http://schema.org/> .
+@prefix dcterms: <http://purl.org/dc/terms/> . @prefix org: <http://www.w3.org/ns/org#> . @prefix schema: <http://schema.org/> .
 @prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-"""
-SPACES = (E, "http://www.w3.org/ns/prov#", "http://vivoweb.org/ontology/core#", "http://www.cidoc-crm.org/cidoc-crm/")
+"""  # noqa: E501
+SPACES = (
+    E,
+    "http://www.w3.org/ns/org#",
+    "http://www.w3.org/ns/prov#",
+    "http://vivoweb.org/ontology/core#",
+    "http://www.cidoc-crm.org/cidoc-crm/",
+)
 
 
 def reading_of(folder: Path, content: str, name: str = "a.ttl", **options: object) -> Reading:
@@ -48,6 +54,42 @@ def test_typed_dates_are_dates_of_their_entity(tmp_path: Path) -> None:
         ("Ada", "wed", "1835-07", "1835-07"),
         ("Charles", "born", "1791-12-26", "1791-12-26"),
     ]
+
+
+def test_spans_of_time_and_years_before_the_common_era(tmp_path: Path) -> None:
+    """-0044 is 44 BCE, as in tables; with a time of day it counts as in XSD 1.1."""
+    reading = reading_of(
+        tmp_path,
+        """@prefix edtf: <http://id.loc.gov/datatypes/edtf/> .
+           :Ada :alive "1815/1852"^^edtf:EDTF ; :born "1815~"^^edtf:EDTF-level1 ; :wrote "184X"^^edtf:EDTF .
+           :Caesar :died "-0044-03-15"^^xsd:date ; :slain "-0043-03-15T12:00:00Z"^^xsd:dateTime ;
+           :none "0000"^^xsd:gYear . :Ada :met :Bo {| :during "1830s" |} , :Cy {| :date "1830s" |} .
+           :Ada :in :Rome {| :begin "1830s" ; :end "1840s" |} .""",
+    )
+    assert dates_of(reading.graph) == [
+        ("Ada", "alive", "1815", "1852"),
+        ("Ada", "born", "1815", "1815"),
+        ("Ada", "wrote", "1840", "1849"),
+        ("Caesar", "died", "-0044-03-15", "-0044-03-15"),
+        ("Caesar", "slain", "-0044-03-15", "-0044-03-15"),
+    ]
+    assert facts_of(reading.graph) == [
+        ("Ada", "in", "Rome", "1830", "1849"),
+        ("Ada", "met", "Bo", "?", "?"),
+        ("Ada", "met", "Cy", "1830", "1839"),
+    ]
+
+
+def test_a_month_that_is_none_costs_its_date(tmp_path: Path) -> None:
+    description = ' time:hasTime [ time:inDateTime [ time:year "1830" ; time:month "--{}" ] ] .'
+    turtle = "".join(f":e{month} :in :Rome ;" + description.format(month) for month in ("01", 2, 3, 4, 5, 13))
+    reading = reading_of(tmp_path, turtle)
+    assert [fact[3] for fact in facts_of(reading.graph)] == [
+        "1830-01",
+        "?",
+        *(f"1830-0{month}" for month in range(2, 6)),
+    ]
+    assert "dates cannot be read and is unknown; '1830-13'" in reading.notes[0]
 
 
 def test_plain_texts_are_dates_where_four_in_five_of_a_predicate_are(tmp_path: Path) -> None:
@@ -174,6 +216,9 @@ TWO_STEPS = {
     "node in the middle with a time-span": """:Ada :in [ :place :Rome ; crm:P4_has_time-span [ a crm:E52_Time-Span ;
         crm:P2_has_type :roughly ; crm:P82a_begin_of_the_begin "1830-05-01"^^xsd:date ;
         crm:P82b_end_of_the_end "1831"^^xsd:gYear ] ] .""",
+    "years, months and days apart": """<< :Ada :in :Rome >> time:hasTime [ time:hasBeginning [ time:inDateTime [
+        time:unitType time:unitDay ; time:year "1830"^^xsd:gYear ; time:month "--05"^^xsd:gMonth ;
+        time:day "---01"^^xsd:gDay ] ] ; time:hasEnd [ time:inDateTime [ time:year "1831"^^xsd:gYear ] ] ] .""",
     "begin and end on nodes": """:Ada :in [ :place :Rome ; :start [ :date "1830-05-01" ] ; :end [ :year "1831" ] ] .""",
     "VIVO, to the year": """:Ada :in [ :place :Rome ; vivo:dateTimeInterval :i ] . :i a vivo:DateTimeInterval ;
         vivo:start :s ; vivo:end :e . :s vivo:dateTime "1830-05-01T00:00:00"^^xsd:dateTime ;
@@ -200,6 +245,21 @@ EVENTS = {
            :i vivo:start :s ; vivo:end :e . :s vivo:dateTime "1830-05-01T00:00:00"^^xsd:dateTime .
            :e vivo:dateTime "1830-05-02T00:00:00"^^xsd:dateTime .""",
         [("Ada", "relatedBy", "post"), ("post", "relates", "Bank")],
+    ),
+    "membership": (
+        """:m a org:Membership ; org:member :Ada ; org:organization :Bank ;
+           org:memberDuring "1830-05-01/1830-05-02" .""",
+        [("m", "member", "Ada"), ("m", "organization", "Bank")],
+    ),
+    "membership with dates": (
+        """:m a org:Membership ; org:member :Ada ; schema:startDate "1830-05-01"^^xsd:date ;
+           schema:endDate "1830-05-02"^^xsd:date .""",
+        [("m", "member", "Ada")],
+    ),
+    "stamps": (
+        """:e <http://semanticweb.cs.vu.nl/2009/11/sem/hasBeginTimeStamp> "1830-05-01" ; org:member :Ada ;
+           <http://semanticweb.cs.vu.nl/2009/11/sem/hasEndTimeStamp> "1830-05-02"^^xsd:date .""",
+        [("e", "member", "Ada")],
     ),
     "birth": (
         """:birth crm:P98_brought_into_life :Ada ; crm:P7_took_place_at :London ; crm:P4_has_time-span :t .
@@ -304,6 +364,22 @@ def test_json_ld(tmp_path: Path) -> None:
     reading = reading_of(tmp_path, JSONLD, "a.jsonld")
     assert facts_of(reading.graph) == [("Ada", "in", "Rome", "1830", "1830")]
     assert dates_of(reading.graph) == [("Ada", "born", "1815-12-10", "1815-12-10")]
+
+
+def test_long_language_tags_as_keys_of_json_ld(tmp_path: Path) -> None:
+    """Keys that only look like tags mean what they meant."""
+    context = """{"@context": {"@vocab": "http://e/", "is-associated": {"@id": "http://e/with", "@type": "@id"},
+        "label": {"@id": "http://www.w3.org/2000/01/rdf-schema#label", "@container": "@language"}},"""
+    content = (
+        context
+        + """"@id": "http://e/Ada", "is-associated": "http://e/Bo", "in-somewhere": {"@id": "http://e/x"},
+        "label": {"en": "Ada", "zh-classical": ["愛達"]}}"""
+    )
+    reading = reading_of(tmp_path, content, "a.jsonld", names="auto")
+    assert [fact[:3] for fact in facts_of(reading.graph)] == [("Ada", "in-somewhere", "x"), ("Ada", "with", "Bo")]
+    assert reading.literals is not None
+    assert sorted(reading.literals.value) == ["Ada", "愛達"]
+    assert reading.notes[0].endswith("read all the same: zh-classical")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ _DATE_TYPES: Final = [
     *(_XSD + name for name in ("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth")),
     *(space + name for space in _SCHEMA for name in ("Date", "DateTime")),
 ]
+_EDTF: Final = "http://id.loc.gov/datatypes/edtf"
 _ISO_DAY: Final = r"^-?[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-3][0-9](?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?)?$"
 _YEAR: Final = r"^-?[0-9]{4}$"
 _PAV: Final = "http://purl.org/pav/"
@@ -73,7 +74,7 @@ class EntityValues:
     """What literals say of entities."""
 
     dates: pl.DataFrame
-    """``node`` (the entity), ``s``, ``p``, ``text``, ``code``; `time_column.WRONG` where a date is none."""
+    """``node`` (the entity), ``s``, ``p``, ``text``, ``begin``, ``end``; `time_column.WRONG` where a date is none."""
     literals: pl.DataFrame
     """``s``, ``p``, ``o``, ``tag``: what is not a date."""
     left_out: Counter[str]
@@ -81,12 +82,12 @@ class EntityValues:
     @property
     def known_dates(self) -> pl.DataFrame:
         """``node``, ``s``, ``p``, ``begin``, ``end``."""
-        return self.dates.filter(pl.col("code") != WRONG).select("node", "s", "p", begin="code", end="code")
+        return self.dates.filter(pl.col("begin") != WRONG).select("node", "s", "p", "begin", "end")
 
     @property
     def wrong_dates(self) -> pl.DataFrame:
         """``node``, ``text``."""
-        return self.dates.filter(pl.col("code") == WRONG).select("node", "text")
+        return self.dates.filter(pl.col("begin") == WRONG).select("node", "text")
 
 
 def entity_values(plain: pl.DataFrame, literals: pl.DataFrame, parser: TimeParser) -> EntityValues:
@@ -97,10 +98,11 @@ def entity_values(plain: pl.DataFrame, literals: pl.DataFrame, parser: TimeParse
     sorted_ = sorted_.with_columns(is_date=is_date.fill_null(False), is_record=is_record.fill_null(False))
     dated = sorted_.filter(pl.col("is_date") & ~pl.col("is_record"))
     dates = dated.select("s", "p", text="o", node="s")
-    dates = dates.with_columns(code=pl.Series(parser.codes(dated["o"]), dtype=pl.Int32))
+    begin, end = parser.spans(dated["o"])
+    dates = dates.with_columns(begin=pl.Series(begin, dtype=pl.Int32), end=pl.Series(end, dtype=pl.Int32))
     texts = sorted_.filter(~pl.col("is_date") & ~pl.col("is_record")).select("s", "p", "o", "tag")
     left_out = Counter({RECORD_DATES: literals.height - dated.height - texts.height})
-    return EntityValues(dates.filter(pl.col("code") != UNKNOWN), texts, left_out)
+    return EntityValues(dates.filter((pl.col("begin") != UNKNOWN) | (pl.col("end") != UNKNOWN)), texts, left_out)
 
 
 def counted(literals: pl.DataFrame, with_names: bool) -> Counter[str]:
@@ -117,7 +119,7 @@ def named(literals: pl.DataFrame, entity: pl.Expr, predicate: pl.Expr) -> pl.Dat
 
 
 def _is_typed_date() -> pl.Expr:
-    return pl.col("tag").is_in(_DATE_TYPES).fill_null(False)
+    return (pl.col("tag").is_in(_DATE_TYPES) | pl.col("tag").str.starts_with(_EDTF)).fill_null(False)
 
 
 def _is_plain() -> pl.Expr:

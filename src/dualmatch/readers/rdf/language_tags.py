@@ -16,6 +16,11 @@ _LONG: Final = re.compile(
 )
 
 
+# As a key of JSON-LD, in a file that has language maps: what is no tag is the same key after both replacements.
+_LONG_KEY: Final = re.compile(rb"""([{,]\s*")([a-z]{2}-[A-Za-z0-9]{9,})(?="\s*:)""")
+_HAS_MAPS: Final = re.compile(rb""""@container"\s*:\s*(?:\[[^\]]*)?"@language""" + b'"')
+
+
 class LanguageTags:
     """Put short tags in place of long ones for a strict parser, and give the long ones back.
 
@@ -31,6 +36,7 @@ class LanguageTags:
     def __init__(self) -> None:
         self._short: dict[str, str] = {}
         self._used: set[str] = set()
+        self._has_maps = False
 
     @staticmethod
     def are_why(error: SyntaxError) -> bool:
@@ -39,7 +45,9 @@ class LanguageTags:
 
     def shortened(self, data: bytes) -> bytes:
         """Shorten tags, wherever one can stand."""
-        return _LONG.sub(self._shorten, data)
+        self._has_maps = self._has_maps or _HAS_MAPS.search(data) is not None
+        data = _LONG.sub(self._shorten, data)
+        return _LONG_KEY.sub(self._shorten, data) if self._has_maps else data
 
     def file_with_short(self, file: BinaryIO) -> BinaryIO:
         """Shorten a file as it is read."""

@@ -16,6 +16,7 @@ of `dualmatch.readers.rdf.quads`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +24,14 @@ import polars as pl
 
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.rdf.entity_values import RECORD_DATES, entity_values
-from dualmatch.readers.rdf.time_nodes import OF_EVENTS, VALUES, TimeNodes, find_time_nodes
+from dualmatch.readers.rdf.time_nodes import (
+    MEMBERSHIP,
+    OF_EVENTS,
+    VALUES,
+    TimeNodes,
+    find_time_nodes,
+    with_whole_dates,
+)
 from dualmatch.readers.rdf.triple_lines import RDF, Quads
 from dualmatch.readers.rdf.wikibase import (
     ONTOLOGY,
@@ -34,7 +42,7 @@ from dualmatch.readers.rdf.wikibase import (
     without_false_days,
 )
 from dualmatch.readers.read_options import TimePredicates
-from dualmatch.readers.time_column import WRONG, TimeParser
+from dualmatch.readers.time_column import WRONG, Codes, TimeParser
 from dualmatch.readers.wikibase_time import without_year_zero
 
 _PARTS: Final = {f"{RDF}subject": "s", f"{RDF}predicate": "p", f"{RDF}object": "o"}
@@ -82,8 +90,9 @@ def statements_of(quads: Quads, predicates: TimePredicates, parser: TimeParser) 
 
 def _of_graph(plain: pl.DataFrame, stated: pl.DataFrame, reifiers: pl.DataFrame, parser: TimeParser) -> Statements:
     """What a file says by other means than a Wikibase's."""
-    timed = _times(plain, parser)
-    times = find_time_nodes(plain, plain.filter(~pl.col("literal")), timed)
+    plain = with_whole_dates(plain)
+    written = _times(plain, parser.spans)
+    times = find_time_nodes(plain, plain.filter(~pl.col("literal")), written)
     links, timed = times.links, times.timed
     intervals = _intervals(timed)
     valued = plain.filter(pl.col("p") == f"{RDF}value").select(node="s")
@@ -93,13 +102,15 @@ def _of_graph(plain: pl.DataFrame, stated: pl.DataFrame, reifiers: pl.DataFrame,
     graphs = timed.join(links, left_on="node", right_on="g", how="semi").select("node")
     nodes = pl.concat([statements.select("node"), middle.select("node"), graphs, times.nodes]).unique()
     bare = _bare(links, statements, nodes, reifiers)
-    events = _events(plain, times, nodes, reifiers, intervals)
+    members = plain.filter((pl.col("p") == f"{RDF}type") & (pl.col("o") == MEMBERSHIP))["s"]
+    events = _events(plain, times, nodes, reifiers, intervals, members)
     facts = pl.concat([_dated(statements, intervals), _at_its_time(bare, intervals, events)])
 
     literals = _without(_without(plain.filter("literal"), "s", nodes), "s", reifiers)
     in_facts = pl.concat([bare.select(node="s"), bare.select(node="o")])
     used = events.join(in_facts, on="node", how="semi")
-    of_used = literals.filter(pl.col("p").is_in([*OF_EVENTS])).join(used, left_on="s", right_on="node", how="semi")
+    is_time = pl.col("p").is_in([*OF_EVENTS]) | (pl.col("role").is_not_null() & pl.col("s").is_in(members.implode()))
+    of_used = literals.filter(is_time).join(used, left_on="s", right_on="node", how="semi")
     values = entity_values(
         plain, literals.join(of_used, on=_TRIPLE, how="anti") if of_used.height else literals, parser
     )
@@ -110,11 +121,14 @@ def _of_graph(plain: pl.DataFrame, stated: pl.DataFrame, reifiers: pl.DataFrame,
     wrong = timed.filter(pl.col("code") == WRONG).join(of_facts, on="node", how="semi").select("node", text="o")
     is_statement = pl.col("node").is_in(of_facts["node"].head(statements.height + middle.height).implode())
     wrong = wrong.with_columns(whole=is_statement)
+    # The time of an event that has no other: nothing is dated by it.
+    alone = written.filter(pl.col("code") == WRONG).join(times.nodes, on="node", how="semi").select("node", text="o")
+    alone = alone.join(wrong, on="text", how="anti").with_columns(whole=pl.lit(False))
     return Statements(
         facts,
         pl.concat([values.known_dates, dates]),
         values.literals,
-        pl.concat([wrong, values.wrong_dates.with_columns(whole=pl.lit(False))]).unique(maintain_order=True),
+        pl.concat([wrong, alone, values.wrong_dates.with_columns(whole=pl.lit(False))]).unique(maintain_order=True),
         timed.height + values.dates.height,
         0,
         values.left_out,
@@ -166,17 +180,25 @@ def _meanings(predicates: list[str], time_predicates: TimePredicates) -> pl.Data
     return pl.DataFrame(rows, schema=dict.fromkeys(("p", "role", "kind", "property"), pl.String), orient="row")
 
 
-def _times(plain: pl.DataFrame, parser: TimeParser) -> pl.DataFrame:
+def _times(plain: pl.DataFrame, spans: Callable[[pl.Series], tuple[Codes, Codes]]) -> pl.DataFrame:
     """``node``, ``role``, ``o`` (text), ``code`` of every literal that is the value of a time predicate."""
     written = plain.filter(pl.col("role").is_not_null() & pl.col("literal")).select("role", "o", node="s")
-    return written.select("node", "role", "o").with_columns(code=pl.Series(parser.codes(written["o"]), dtype=pl.Int32))
+    first, last = (pl.Series(codes, dtype=pl.Int32) for codes in spans(written["o"]))
+    written = written.select("node", "role", "o").with_columns(first=first, last=last)
+    # A text that means a span of time is a begin and an end.
+    is_span = (pl.col("role") == "time") & (pl.col("first") != pl.col("last"))
+    end = pl.when(is_span).then(pl.lit("end")).otherwise("role").alias("role")
+    begin = pl.when(is_span).then(pl.lit("begin")).otherwise("role").alias("role")
+    firsts = written.filter(pl.col("role") != "end").select("node", begin, "o", code="first")
+    lasts = written.filter(is_span | (pl.col("role") == "end")).select("node", end, "o", code="last")
+    return pl.concat([firsts, lasts])
 
 
 def _qualifiers(plain: pl.DataFrame) -> pl.DataFrame:
     """The times of a Wikibase's statements, as `_times` has them; those coarser than a year are `UNKNOWN`."""
     exact = exact_times(plain.filter(pl.col("role").is_not_null() | pl.col("kind").is_null()), "value", TimeParser())
     exact = exact.select("node", "role", "code", o="text").select("node", "role", "o", "code")
-    written = _times(plain.filter(pl.col("kind") == "qualifier"), TimeParser())
+    written = _times(plain.filter(pl.col("kind") == "qualifier"), lambda texts: (TimeParser().codes(texts),) * 2)
     written = written.join(exact, on=["node", "role"], how="anti")
     codes = without_false_days(without_year_zero(written["code"].to_numpy()))
     written = written.with_columns(code=pl.Series(codes, dtype=pl.Int32))
@@ -264,11 +286,20 @@ def _bare(links: pl.DataFrame, statements: pl.DataFrame, nodes: pl.DataFrame, re
 
 
 def _events(
-    plain: pl.DataFrame, times: TimeNodes, nodes: pl.DataFrame, reifiers: pl.DataFrame, intervals: pl.DataFrame
+    plain: pl.DataFrame,
+    times: TimeNodes,
+    nodes: pl.DataFrame,
+    reifiers: pl.DataFrame,
+    intervals: pl.DataFrame,
+    members: pl.Series,
 ) -> pl.DataFrame:
-    """``node``: things with a time of their own, which holds for all that is said of them."""
+    """``node``: things with a time of their own, `members` among them, which holds for all that is said of them."""
     acted = plain.filter(pl.col("p").is_in([*OF_EVENTS]) & pl.col("literal")).select(node="s")
-    events = pl.concat([acted, times.led.select(node="s")]).unique().join(intervals, on="node", how="semi")
+    events = (
+        pl.concat([acted, times.led.select(node="s"), pl.DataFrame({"node": members})])
+        .unique()
+        .join(intervals, on="node", how="semi")
+    )
     return _without(_without(events, "node", nodes), "node", reifiers)
 
 

@@ -27,14 +27,24 @@ _CIDOC_VALUES: Final = {
     "P82_at_some_time_within": "time",
     "P81_ongoing_throughout": "time",
 }
+_STAMPS: Final = {
+    f"{_SEM}hasTimeStamp": "time",
+    f"{_SEM}hasBeginTimeStamp": "begin",
+    f"{_SEM}hasEndTimeStamp": "end",
+}
+_MOMENTS: Final = (
+    f"{_SEM}hasTime",
+    "http://www.w3.org/ns/org#memberDuring",
+    "http://linkedevents.org/ontology/atTime",
+    "http://purl.org/NET/c4dm/event.owl#time",
+)
 VALUES: Final = {
     **{f"{_TIME}inXSD{name}": "time" for name in ("Date", "DateTime", "DateTimeStamp", "gYear", "gYearMonth")},
     **{space + name: role for space in _CIDOC for name, role in _CIDOC_VALUES.items()},
     f"{_TIME}year": "time",
     f"{_VIVO}dateTime": "time",
-    f"{_SEM}hasTimeStamp": "time",
-    f"{_SEM}hasBeginTimeStamp": "begin",
-    f"{_SEM}hasEndTimeStamp": "end",
+    **_STAMPS,
+    **dict.fromkeys(_MOMENTS, "time"),
 }
 """Predicates of times, and what each is of its node; names such as ``begin`` are known besides (`TimePredicates`)."""
 LINKS: Final = {
@@ -45,17 +55,16 @@ LINKS: Final = {
     f"{_VIVO}start": "begin",
     f"{_VIVO}end": "end",
     **{f"{space}P4_has_time-span": "time" for space in _CIDOC},
-    f"{_SEM}hasTime": "time",
-    "http://www.w3.org/ns/org#memberDuring": "time",
-    "http://linkedevents.org/ontology/atTime": "time",
-    "http://purl.org/NET/c4dm/event.owl#time": "time",
+    **dict.fromkeys(_MOMENTS, "time"),
 }
 """Predicates that lead to a time, always, and what that time is of the subject."""
-OF_EVENTS: Final = frozenset({f"{_PROV}startedAtTime", f"{_PROV}endedAtTime"})
+OF_EVENTS: Final = frozenset({f"{_PROV}startedAtTime", f"{_PROV}endedAtTime", *_STAMPS, *_MOMENTS})
 """Predicates of events, with a literal: what is said of the event holds at its time."""
 _PRECISION: Final = {
     f"{_VIVO}{name}Precision": code for name, code in (("year", YEAR), ("yearMonth", MONTH), ("yearMonthDay", DAY))
 }
+MEMBERSHIP: Final = "http://www.w3.org/ns/org#Membership"
+"""A type of events, whose times are those of what they say."""
 _STEPS: Final = 3
 
 
@@ -112,6 +121,21 @@ def find_time_nodes(plain: pl.DataFrame, links: pl.DataFrame, timed: pl.DataFram
     return TimeNodes(
         found, kept, nodes, led.join(nodes, left_on="s", right_on="node", how="anti").select("s", "p", node="o")
     )
+
+
+def with_whole_dates(plain: pl.DataFrame) -> pl.DataFrame:
+    """Year, month and day that OWL-Time gives apart, as one date in place of the year."""
+    month, day = (plain.filter((pl.col("p") == _TIME + name) & pl.col("literal")) for name in ("month", "day"))
+    if not month.height:
+        return plain
+    whole = plain
+    for part, name in ((month, "month"), (day, "day")):
+        number = pl.col("o").str.extract("([0-9]+)").str.zfill(2).alias(name)
+        whole = whole.join(part.unique("s").select("s", number), on="s", how="left", maintain_order="left")
+    parts = pl.concat_str(pl.col("o").str.extract("^(-?[0-9]+)"), "month", "day", separator="-", ignore_nulls=True)
+    is_year = (pl.col("p") == f"{_TIME}year") & pl.col("literal") & pl.col("month").is_not_null()
+    whole = whole.with_columns(o=pl.when(is_year).then(parts).otherwise("o"))
+    return whole.select(plain.columns).filter(~pl.col("p").is_in([f"{_TIME}month", f"{_TIME}day"]))
 
 
 def _at_precision(plain: pl.DataFrame, timed: pl.DataFrame) -> pl.DataFrame:
