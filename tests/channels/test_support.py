@@ -83,7 +83,7 @@ def slow_factors(case: Case, f: int, j: int) -> tuple[float, float]:
     level, begins_agree = slow_agreement(source.begin, target.begin, f, j)
     differ = level >= 0 and not begins_agree
     if begins_agree:
-        ratio = [ratio[0] / target.begin.chance[level, j], ratio[1] / source.begin.chance[level, f]]
+        ratio = [ratio[0] / target.begin.chance(level, j), ratio[1] / source.begin.chance(level, f)]
     points = [bool(side.ties.begin[at] == side.ties.end[at]) for side, at in ((source, f), (target, j))]
     if not all(points):
         level, ends_agree = slow_agreement(source.end, target.end, f, j)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualmatch import TemporalGraph
-from dualmatch.channels.evidence.ties import MOST_FACTS, Ties, expanded, find_pairs
+from dualmatch.channels.evidence.ties import MOST_FACTS, Places, Ties, expanded, find_pairs, places_in
 from dualmatch.simulate import World, shuffled_copy, simulate
 
 FACTS = st.lists(
@@ -150,3 +150,23 @@ def test_pairs_are_found_where_they_are_and_nowhere_else() -> None:
 def test_expanding_skips_what_is_empty() -> None:
     which, number = expanded(np.array([5, 9, 0]), np.array([0, 2, 1]))
     assert (which.tolist(), number.tolist()) == ([1, 1, 2], [9, 10, 0])
+
+
+@given(st.sets(st.integers(-(2**40), 2**40)), st.lists(st.integers(-(2**41), 2**41)), st.integers(0, 3))
+def test_places_are_those_of_a_list(known: set[int], others: list[int], spread: int) -> None:
+    listed = np.array(sorted(number >> 12 * spread for number in known), dtype=np.int64)
+    listed = np.unique(listed)
+    wanted = np.array([*others, *listed.tolist()], dtype=np.int64)
+    of = {number: place for place, number in enumerate(listed.tolist())}
+    assert Places(listed).of(wanted).tolist() == [of.get(number, -1) for number in wanted.tolist()]
+
+
+def test_places_of_long_lists() -> None:
+    draw = np.random.default_rng(0)
+    known = np.unique(draw.integers(0, 2**45, 3 * 2**16))
+    wanted = np.concatenate([known[::7], draw.integers(-5, 2**45 + 5, 2**16)])
+    found = places_in(known, wanted)
+    expected = np.searchsorted(known, wanted)
+    expected[expected == len(known)] = 0
+    assert np.array_equal(found, np.where(known[expected] == wanted, expected, -1))
+    assert np.array_equal(places_in(known, wanted[:100]), found[:100])

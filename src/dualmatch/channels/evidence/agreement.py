@@ -39,6 +39,11 @@ class Side:
         """How far apart the begins of two facts with one neighbour are by chance: (n_precisions, N_GAPS)."""
         return gaps_by_chance(self.ties, self.begin)
 
+    def chance_of_end(self, level: NDArray[np.int8], facts: Ids) -> Floats:
+        """Chance of the ends of some facts, each at a precision, among the facts that begin when they do."""
+        chance: Floats = self.end_chance[level, facts]
+        return chance
+
     def at(self, ties: Flags) -> Side:
         """Some of the ties; how common what they say is stays as it is among all."""
         facts = np.flatnonzero(ties[self.ties.tie])
@@ -81,12 +86,12 @@ def _neighbour_chances(ties: Ties, weight: float = 5.0) -> Floats:
 
 def _given_begin(begin: Dates, end: Dates, weight: float = 5.0) -> Floats:
     """Chance of each end given its begin, drawn towards its chance among all facts: terms have usual lengths."""
-    chance = end.chance.copy()
+    chance = np.stack([chances[number] for chances, number in zip(end.chances, end.number, strict=True)])
     for level in range(len(chance)):
         there = np.flatnonzero((begin.number[level] != NO_DATE) & (end.number[level] != NO_DATE))
         if not len(there):
             continue
-        first, last = begin.number[level, there], end.number[level, there]
+        first, last = (each.number[level, there].astype(np.int64) for each in (begin, end))
         _, interval, count = np.unique(first * (last.max() + 1) + last, return_inverse=True, return_counts=True)
         alike = np.bincount(first)[first]
         chance[level, there] = (count[interval] + weight * chance[level, there]) / (alike + weight)
@@ -149,19 +154,20 @@ def bayes_factors(
     """
     source, target = sides
     from_source, from_target = odds.at(source.ties.relation[f], target.ties.relation[j])
-    level, agree = compared(source.begin, target.begin, f, j)
+    begins = level, agree = compared(source.begin, target.begin, f, j)
+    ends = None
     same = np.flatnonzero(agree)
-    from_source[same] /= target.begin.chance[level[same], j[same]]
-    from_target[same] /= source.begin.chance[level[same], f[same]]
+    from_source[same] /= target.begin.chance(level[same], j[same])
+    from_target[same] /= source.begin.chance(level[same], f[same])
     if source.has_spans or target.has_spans:
-        end_level, end_agree = compared(source.end, target.end, f, j)
+        ends = end_level, end_agree = compared(source.end, target.end, f, j)
         span = ~(source.is_point[f] & target.is_point[j])  # a point's end is its begin over again
         for begun in (True, False):
             same = np.flatnonzero(span & end_agree & (agree == begun))
-            chances = [side.end_chance if begun else side.end.chance for side in sides]
-            from_source[same] /= chances[1][end_level[same], j[same]]
-            from_target[same] /= chances[0][end_level[same], f[same]]
-    factors = gaps.factors(*widest_gap(sides, f, j))
+            chances = [side.chance_of_end if begun else side.end.chance for side in sides]
+            from_source[same] /= chances[1](end_level[same], j[same])
+            from_target[same] /= chances[0](end_level[same], f[same])
+    factors = gaps.factors(*_wider_gap(sides, f, j, begins, ends))
     return from_source * factors, from_target * factors
 
 
@@ -178,17 +184,24 @@ class Spanned(Protocol):
 
 def widest_gap(sides: tuple[Spanned, Spanned], f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """Precision and class of the wider gap where begins or ends of two facts contradict each other; -1 elsewhere."""
-    level, gap = _gap(sides[0].begin, sides[1].begin, f, j)
-    if sides[0].has_spans or sides[1].has_spans:
-        end_level, end_gap = _gap(sides[0].end, sides[1].end, f, j)
+    has_spans = sides[0].has_spans or sides[1].has_spans
+    begins = compared(sides[0].begin, sides[1].begin, f, j)
+    return _wider_gap(sides, f, j, begins, compared(sides[0].end, sides[1].end, f, j) if has_spans else None)
+
+
+def _wider_gap(
+    sides: tuple[Spanned, Spanned], f: Ids, j: Ids, begins: Compared, ends: Compared | None
+) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    level, gap = _gap(sides[0].begin, sides[1].begin, f, j, begins)
+    if ends is not None:
+        end_level, end_gap = _gap(sides[0].end, sides[1].end, f, j, ends)
         wider = end_gap > gap
         level, gap = np.where(wider, end_level, level), np.where(wider, end_gap, gap)
     return level, gap
 
 
-def _gap(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    level, agree = compared(left, right, f, j)
-    level = np.where(agree, -1, level).astype(np.int8)
+def _gap(left: Dates, right: Dates, f: Ids, j: Ids, both: Compared) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    level = np.where(both[1], -1, both[0]).astype(np.int8)
     gap = np.full(len(f), -1, dtype=np.int8)
     if left.opaque:
         gap[level >= 0] = 0  # without a calendar, all gaps are alike
@@ -200,8 +213,12 @@ def _gap(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], N
     return level, gap
 
 
-def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> tuple[NDArray[np.int8], Flags]:
-    """The precision that both dates of a pair have, -1 where one is unknown, and whether they agree at it."""
+Compared = tuple[NDArray[np.int8], Flags]
+"""Of pairs of dates, the precision that both have, -1 where one is unknown, and whether they agree at it."""
+
+
+def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> Compared:
+    """The precision that both dates of each pair have, and whether they agree at it."""
     level = np.minimum(left.precision[f], right.precision[j])
     at = np.maximum(level, 0)
     agree = (level >= 0) & (left.number[at, f] == right.number[at, j])
@@ -216,7 +233,7 @@ def room_elsewhere(sides: tuple[Side, Side], unknown: tuple[Floats, Floats], vie
     """
     own, other = sides[view], sides[1 - view]
     is_open = [
-        unknown[at][side.ties.entity[side.ties.tie]] * unknown[at][side.ties.neighbour[side.ties.tie]]
+        (unknown[at][side.ties.entity] * unknown[at][side.ties.neighbour])[side.ties.tie]
         for at, side in ((view, own), (1 - view, other))
     ]
     offered, sought = np.zeros(own.ties.n_facts), np.zeros(own.ties.n_facts)
@@ -236,6 +253,5 @@ def room_elsewhere(sides: tuple[Side, Side], unknown: tuple[Floats, Floats], vie
             count = np.bincount(own.begin.number[level, there], is_open[0][there], minlength=size)
             sought[here] = count[own.begin.number[level, here]]
     share = np.where(own.begin.precision < 0, 1.0, np.minimum(1.0, offered / np.maximum(sought, 1e-9)))
-    largest = np.zeros(own.ties.n_ties)
-    np.maximum.at(largest, own.ties.tie, share)
+    largest: Floats = np.maximum.reduceat(share, own.ties.first_fact[:-1]) if len(share) else share
     return largest

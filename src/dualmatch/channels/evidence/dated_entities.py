@@ -56,7 +56,7 @@ class DatedEntities:
     def year(self) -> Ids:
         """A number for the year of each date (its end where only that is known), by which repetitions are known."""
         end = self.end.number[0] + 1 + self.begin.number[0].max(initial=0)
-        year: Ids = np.where(self.begin.number[0] != NO_DATE, self.begin.number[0], end)
+        year: Ids = np.where(self.begin.number[0] != NO_DATE, self.begin.number[0], end).astype(np.int64)
         return year
 
     @cached_property
@@ -131,7 +131,7 @@ def _chances(relation: Ids, dates: Dates) -> Floats:
         there = np.flatnonzero(dates.number[level] != NO_DATE)
         if not len(there):
             continue
-        number = dates.number[level, there]
+        number = dates.number[level, there].astype(np.int64)
         size = int(number.max()) + 1
         keys, place, count = np.unique(relation[there] * size + number, return_inverse=True, return_counts=True)
         of_key = keys // size

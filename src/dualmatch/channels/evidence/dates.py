@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.ties import Ties
-from dualmatch.graph.arrays import Flags, Floats, Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.graph.hashing import mixed
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, on_calendar, precision_of
 
@@ -27,14 +27,19 @@ class Dates:
     """Begin or end of the facts of one graph, at every precision."""
 
     precision: NDArray[np.int8]  # (n_facts,): how exactly the date is known; -1 where it is not
-    number: Ids  # (n_precisions, n_facts): the date at each precision, numbered the same in both graphs
-    chance: Floats  # (n_precisions, n_facts): how common the date is in this graph among those of that precision
+    number: Ints  # (n_precisions, n_facts): the date at each precision, numbered the same in both graphs
+    chances: Floats  # (n_precisions, n_numbers + 1): how common each number is in this graph; 1 at the end, for no date
     code: Ids  # (n_facts,): the date as the graph has it (`dualmatch.graph.times`)
     opaque: bool  # whether times are bare ids, with no calendar
 
     def at(self, facts: Ids) -> Dates:
         """The dates of some facts, as common as they are among all."""
-        return Dates(self.precision[facts], self.number[:, facts], self.chance[:, facts], self.code[facts], self.opaque)
+        return replace(self, precision=self.precision[facts], number=self.number[:, facts], code=self.code[facts])
+
+    def chance(self, level: NDArray[np.int8], facts: Ids) -> Floats:
+        """How common in this graph the dates of some facts are, each among dates of a precision."""
+        chance: Floats = self.chances[level, self.number[level, facts]]
+        return chance
 
     def on_calendar(self, level: Precision, facts: Ids) -> Ids:
         """Which year, month or day the dates of some facts are, counted from year 0."""
@@ -50,7 +55,7 @@ def dates_of(codes: tuple[Ids, Ids], opaque: bool) -> tuple[Dates, Dates]:
     both = np.concatenate(codes).astype(np.int32)
     exact = np.where(both != UNKNOWN, 0 if opaque else precision_of(both), NO_DATE).astype(np.int8)
     levels: tuple[Precision | None, ...] = (None,) if opaque else tuple(Precision)
-    number = np.full((len(levels), len(both)), NO_DATE, dtype=np.int64)
+    number = np.full((len(levels), len(both)), NO_DATE, dtype=np.int32)
     for level, precision in enumerate(levels):
         there = exact >= level
         value = both[there] if precision is None else coarsen(both[there], precision)
@@ -63,21 +68,21 @@ def dates_of(codes: tuple[Ids, Ids], opaque: bool) -> tuple[Dates, Dates]:
     return source, target
 
 
-def _chances(number: Ids) -> Floats:
-    """How often a fact has the date of each fact, that fact itself not counted.
+def _chances(number: Ints) -> Floats:
+    """How often a fact has each date, one fact with it not counted: (n_precisions, n_numbers + 1).
 
     By absolute discounting (Ney, Essen and Kneser, 1994): dates that occur once say little about how often they would
     occur, and the fewer occur twice, the less. Two graphs that share a date which is unique in both share it for a
     reason.
     """
-    chance = np.ones(number.shape)
+    chance = np.ones((len(number), int(number.max(initial=NO_DATE)) + 2))
     for level, numbers in enumerate(number):
         there = numbers != NO_DATE
         if there.any():
             count = 0.5 * np.bincount(numbers[there])  # every fact is listed from both of its ends
             once, twice = float((count == 1).sum()), float((count == 2).sum())
             count -= once / (once + 2.0 * twice + 1.0)
-            chance[level, there] = (count / (0.5 * there.sum()))[numbers[there]]
+            chance[level, : len(count)] = count / (0.5 * there.sum())
     return chance
 
 

@@ -18,11 +18,10 @@ import numpy as np
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors
 from dualmatch.channels.evidence.dates import DateGaps
-from dualmatch.channels.evidence.ties import Ties, expanded, places_in
+from dualmatch.channels.evidence.ties import Places, Ties, expanded, places_in
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.engine import at_once
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
-from dualmatch.graph.hashing import may_be_in
 
 Slots = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
 _Found = list[Any]  # columns of a table
@@ -139,7 +138,7 @@ class _Live:
 
     number: Ids
     column: Ids
-    key: Ids
+    places: Places
     first: Ids
 
     @classmethod
@@ -147,7 +146,7 @@ class _Live:
         number = np.flatnonzero(live)
         row, column = supporters.row[number], supporters.column[number]
         first = np.searchsorted(row, np.arange(supporters.shape[0] + 1))
-        return cls(number, column, row * supporters.shape[1] + column, first)
+        return cls(number, column, Places(row * supporters.shape[1] + column), first)
 
 
 class _Search:
@@ -196,7 +195,7 @@ class _Search:
         at = np.flatnonzero(by_ties & (n_ties > 0))
         which, other = expanded(target.first_tie[partner[at]], n_ties[at])
         at = at[which]
-        place = places_in(live.key, neighbour[at] * self.candidates.shape[1] + target.neighbour[other])
+        place = live.places.of(neighbour[at] * self.candidates.shape[1] + target.neighbour[other])
         hit = place >= 0
         one = [number[at[hit]], live.number[place[hit]], tie[at[hit]], other[hit]]
         # through the supporters of c
@@ -288,20 +287,18 @@ class _Join:
     """Facts of the target by owner and date, for facts of the source that are `wanted`."""
 
     wanted: Flags
-    date: Ids
+    date: Ints
     # the distinct owners and dates, as one number each, and where their facts begin in `listed`
-    key: Ids
+    keys: Places
     first: Ids
     listed: Ids
     size: int
 
     def find(self, owner: Ids, f: Ids) -> tuple[Ids, Ids, Ids]:
         """Which of some facts meet any, and where those begin and end in `listed`."""
-        sought = owner * self.size + self.date[f]
-        at = may_be_in(self.key, sought)
-        place = places_in(self.key, sought[at])
-        at, place = at[place >= 0], place[place >= 0]
-        return at, self.first[place], self.first[place + 1]
+        place = self.keys.of(owner * self.size + self.date[f])
+        at = np.flatnonzero(place >= 0)
+        return at, self.first[place[at]], self.first[place[at] + 1]
 
 
 def _joins(sides: tuple[Side, Side], unknown: Floats, moment: str) -> list[_Join]:
@@ -329,5 +326,5 @@ def _joins(sides: tuple[Side, Side], unknown: Floats, moment: str) -> list[_Join
             order = np.argsort(key, kind="stable")
             known, first = np.unique(key[order], return_index=True)
             first = np.append(first, len(key))
-            joins.append(_Join(exact & wanted, left.number[level], known, first, listed[order], size))
+            joins.append(_Join(exact & wanted, left.number[level], Places(known), first, listed[order], size))
     return joins

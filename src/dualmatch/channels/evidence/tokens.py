@@ -17,7 +17,7 @@ from scipy import sparse as sp
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides, TimeKind
 from dualmatch.channels.evidence.ties import distinct, expanded, marked, places_in
 from dualmatch.engine import at_once
-from dualmatch.graph.arrays import Floats, Ids
+from dualmatch.graph.arrays import Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
 
 Among = tuple[Ids, Ids]
@@ -193,7 +193,7 @@ def _family_of(
 ) -> _Family:
     left, right = (each.at(np.flatnonzero(each.key != ABSENT)) for each in occurrences)
     if among is None:
-        keys, number = np.unique(np.concatenate([left.key, right.key]), return_inverse=True)
+        keys, number = _numbered(np.concatenate([left.key, right.key]))
         numbers = number[: len(left.key)], number[len(left.key) :]
     else:
         wanted = [marked(rows, size) for rows, size in zip(among, n_entities, strict=True)]
@@ -214,6 +214,17 @@ def _family_of(
         matrix.data = (np.sqrt(matrix.data) * weights[matrix.indices]).astype(np.float32)
     family = _Family((matrices[0], matrices[1]), in_source * in_target)
     return family if among is None else family.at(among)
+
+
+def _numbered(keys: Ids) -> tuple[Ids, Ids | Ints]:
+    """The distinct ones of some keys, sorted, and which of them each is."""
+    largest = int(keys.max(initial=-1))
+    if largest >= _TABLE:
+        return np.unique(keys, return_inverse=True)
+    known = np.flatnonzero(marked(keys, largest + 1))
+    table = np.zeros(largest + 1, dtype=np.int32)
+    table[known] = np.arange(len(known), dtype=np.int32)
+    return known, table[keys]
 
 
 def _with_keys(occurrences: _Occurrences, keys: Ids) -> tuple[_Occurrences, Ids]:

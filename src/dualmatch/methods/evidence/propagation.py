@@ -20,6 +20,7 @@ from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.methods.evidence.state import COVERAGES, Model, both
 
+_AT_ONCE: Final = 2**17  # candidates whose evidence is combined at a time
 _LEAST_OPEN: Final = 1e-3  # by chance, so many facts have a neighbour with an unlisted partner at least
 
 
@@ -116,15 +117,18 @@ class Propagation:
         value, _, coverage = self._combined(view, ratio, unknown)
         candidate = self.support.slots[view][0]
         gain = np.zeros(len(candidate))
-        for at, by_slot in enumerate(self._gains(view, ratio, unknown, self._room(view, unknown))):
+        everything = slice(0, len(candidate))
+        for at, by_slot in enumerate(self._gains(view, everything, ratio, unknown, self._room(view, unknown))):
             gain += coverage[candidate, at] * by_slot
         return gain, value - np.bincount(candidate, gain, minlength=len(value))
 
-    def _gains(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats], room: Floats | None) -> Iterator[Floats]:
-        """What each slot adds, at each coverage, to its candidate sharing nothing."""
-        candidate, tie = self.support.slots[view]
-        overlap = self.tie_overlap[view][tie]
-        hidden = None if room is None else room[candidate] * self._unseen(view, unknown)[tie]
+    def _gains(
+        self, view: int, part: slice, ratio: Floats, unknown: tuple[Floats, Floats], room: Floats | None
+    ) -> Iterator[Floats]:
+        """What each of some slots adds, at each coverage, to its candidate sharing nothing."""
+        candidate, tie = (each[part] for each in self.support.slots[view])
+        overlap, ratio = self.tie_overlap[view][tie], ratio[part]
+        hidden = None if room is None else room[candidate] * self._unseen(view, unknown, tie)
         for coverage in COVERAGES:
             share = coverage * overlap
             gain = np.log1p(share * ratio / (1.0 - share))
@@ -133,9 +137,9 @@ class Propagation:
     def _entities(self, side: int) -> Ids:
         return (self.candidates.row, self.candidates.column)[side]
 
-    def _unseen(self, side: int, unknown: tuple[Floats, Floats]) -> Floats:
-        """Of each tie, how likely it is to be shared without anyone seeing it: undated, with an unknown neighbour."""
-        unseen: Floats = unknown[side][self.ties[side].neighbour] * self._undated[side]
+    def _unseen(self, side: int, unknown: tuple[Floats, Floats], ties: Ints | slice = slice(None)) -> Floats:
+        """Of some ties, how likely each is to be shared without anyone seeing it: undated, neighbour unknown."""
+        unseen: Floats = unknown[side][self.ties[side].neighbour[ties]] * self._undated[side][ties]
         return unseen
 
     def _room(self, view: int, unknown: tuple[Floats, Floats]) -> Floats | None:
@@ -157,23 +161,33 @@ class Propagation:
         return room
 
     def _combined(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:
-        """Log-likelihood ratio of each candidate, what each slot adds, and the weights of the coverages."""
+        """Log-likelihood ratio of each candidate, what each slot adds, and the weights of the coverages.
+
+        A part of the candidates at a time: what is computed for each coverage never takes much memory.
+        """
         candidate, tie = self.support.slots[view]
-        overlap = self.tie_overlap[view][tie]
-        entity = self._entities(view)
-        by_coverage = self._bases[view][:, entity] if len(entity) else np.zeros((len(COVERAGES), 0))
-        room = self._room(view, unknown)
+        entity, room = self._entities(view), self._room(view, unknown)
+        value, coverage = np.empty(len(entity)), np.empty((len(entity), len(COVERAGES)))
+        hidden = None
         if room is not None:
             hidden = _missed(self.ties[view], self.tie_overlap[view], self._unseen(view, unknown))
-            by_coverage -= room * hidden[:, entity]
-        for at, gain in enumerate(self._gains(view, ratio, unknown, room)):
-            by_coverage[at] += np.bincount(candidate, gain, minlength=len(entity))
         with np.errstate(divide="ignore"):
-            weighted = by_coverage + np.log(self.model.coverage)[:, None]
-        top = weighted.max(axis=0, initial=-np.inf)
-        share = np.exp(weighted - top)
-        total = share.sum(axis=0)
-        return top + np.log(total), np.log1p(overlap * (ratio - 1.0)), (share / total).T
+            weight = np.log(self.model.coverage)[:, None]
+        for first in range(0, len(entity), _AT_ONCE):
+            part = slice(first, min(first + _AT_ONCE, len(entity)))
+            slots = slice(*np.searchsorted(candidate, (part.start, part.stop)).tolist())
+            weighted = self._bases[view][:, entity[part]]
+            if room is not None and hidden is not None:
+                weighted -= room[part] * hidden[:, entity[part]]
+            number = candidate[slots] - first
+            for at, gain in enumerate(self._gains(view, slots, ratio, unknown, room)):
+                weighted[at] += np.bincount(number, gain, minlength=part.stop - first)
+            weighted += weight
+            top = weighted.max(axis=0)
+            share = np.exp(weighted - top)
+            total = share.sum(axis=0)
+            value[part], coverage[part] = top + np.log(total), (share / total).T
+        return value, np.log1p(self.tie_overlap[view][tie] * (ratio - 1.0)), coverage
 
 
 def _sent_through(mirror: tuple[Ints, Ints], by_slot: tuple[Floats, Floats]) -> Floats:
