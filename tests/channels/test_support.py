@@ -89,8 +89,8 @@ def slow_factors(case: Case, f: int, j: int) -> tuple[float, float]:
         level, ends_agree = slow_agreement(source.end, target.end, f, j)
         differ = differ or (level >= 0 and not ends_agree)
         if ends_agree:
-            chances = [side.end_chance if begins_agree else side.end.chance for side in (source, target)]
-            ratio = [ratio[0] / chances[1][level, j], ratio[1] / chances[0][level, f]]
+            chances = [side.chance_of_end if begins_agree else side.end.chance for side in (source, target)]
+            ratio = [ratio[0] / chances[1](level, j), ratio[1] / chances[0](level, f)]
     factor = DIFFER if differ else 1 - DIFFER
     return ratio[0] * factor, ratio[1] * factor
 

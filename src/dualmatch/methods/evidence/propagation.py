@@ -237,7 +237,8 @@ def _missed(ties: Ties, overlap: Floats, weight: Floats | None = None) -> Floats
     """
     weight = np.ones(len(overlap)) if weight is None else weight
     logs = (weight * np.log1p(-coverage * overlap) for coverage in COVERAGES)
-    return np.stack([np.bincount(ties.entity, each, minlength=ties.n_entities) for each in logs])
+    sums = np.stack([np.bincount(ties.entity, each, minlength=ties.n_entities) for each in logs])
+    return sums.astype(np.float64, copy=False)  # of no ties at all, bincount makes integers
 
 
 def _log_mean(weight: Floats, values: Floats) -> Floats:
