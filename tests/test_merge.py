@@ -183,6 +183,44 @@ def test_a_relation_with_several_partners_takes_the_one_that_fits_the_fact() -> 
     ]
 
 
+def test_facts_whose_dates_are_the_same_as_far_as_both_go_are_one() -> None:
+    """The finer dates stay; what could mean several facts of the other side, and what is unknown, joins none."""
+    source = TemporalGraph.from_facts(
+        [
+            ("a", "met", "b", "1833"),
+            ("a", "in", "c", "1833-05-02", "1840"),
+            ("a", "knew", "d", "1833"),
+            ("a", "saw", "e", "1833", "~"),
+            ("a", "born", None, "-0044"),
+            ("a", "died", None, "1850-02"),
+        ]
+    )
+    target = TemporalGraph.from_facts(
+        [
+            ("a", "met", "b", "1833-04-05"),
+            ("a", "in", "c", "1833-05", "1840-07"),
+            ("a", "knew", "d", "1833-01-01"),
+            ("a", "knew", "d", "1833-02-02"),
+            ("a", "saw", "e", "1833-01-01", "1834"),
+            ("a", "born", None, "-0044-03-15"),
+            ("a", "died", None, "1850-03-01"),
+        ]
+    )
+    merged = merge(source, target, [(name, name) for name in "abcde"])
+    assert merged.facts.rows() == [
+        ("a", "born", None, "-0044-03-15", "-0044-03-15", "both"),
+        ("a", "died", None, "1850-02", "1850-02", "source"),
+        ("a", "died", None, "1850-03-01", "1850-03-01", "target"),
+        ("a", "in", "c", "1833-05-02", "1840-07", "both"),
+        ("a", "knew", "d", "1833", "1833", "source"),
+        ("a", "knew", "d", "1833-01-01", "1833-01-01", "target"),
+        ("a", "knew", "d", "1833-02-02", "1833-02-02", "target"),
+        ("a", "met", "b", "1833-04-05", "1833-04-05", "both"),
+        ("a", "saw", "e", "1833", None, "source"),
+        ("a", "saw", "e", "1833-01-01", "1834", "target"),
+    ]
+
+
 def test_links_come_in_any_form() -> None:
     expected = merge(SOURCE, TARGET, LINKS).facts.rows()
     frame = pl.DataFrame([*LINKS, ("London", None)], schema=("source", "target"), orient="row")

@@ -33,8 +33,8 @@ class MergedGraph:
     ----------
     facts:
         ``head``, ``relation``, ``tail``, ``begin``, ``end`` (dates, null where unknown) and ``said_by``: ``source``,
-        ``target`` or ``both``. Sorted; a fact both sides say in the same words is one row. A date of an entity itself
-        has no tail (null).
+        ``target`` or ``both``. Sorted; a fact both sides say is one row, with the finer dates where one side's are a
+        year and the other's a day of it. A date of an entity itself has no tail (null).
     entities:
         ``id``, and the ``source`` and ``target`` name behind it, null where a side has none. An id that several
         source names share has a row for each of them. With `literals` also ``label``, null where none is known.
@@ -101,6 +101,7 @@ def merge(
     same = _same_relations(relations, keep)
     facts = pl.concat([kept, _in_words_of(kept, other, same)]).group_by(FACT).agg(pl.col("said_by").unique().sort())
     both = pl.when(pl.col("said_by").list.len() > 1).then(pl.lit("both")).otherwise(pl.col("said_by").list.first())
+    facts = _at_any_precision(facts.with_columns(said_by=both))
     entities = (
         _names(ids["source"], "source")
         .join(_names(ids["target"], "target"), on="id", how="full", coalesce=True)
@@ -109,7 +110,7 @@ def merge(
     )
     if literals is not None:
         entities = _labelled(entities, {"source": (source, literals[0]), "target": (target, literals[1])}, keep)
-    return MergedGraph(facts.with_columns(both.alias("said_by")).sort(FACT), entities)
+    return MergedGraph(facts.sort(FACT), entities)
 
 
 def _ids_of(graph: TemporalGraph, partner: Mapping[str, str], taken: set[str], side: str) -> dict[str, str]:
@@ -146,6 +147,28 @@ def _in_words_of(kept: pl.DataFrame, other: pl.DataFrame, same: pl.DataFrame) ->
     chosen = chosen.unique("fact", keep="first", maintain_order=True)
     rest = other.with_row_index("fact").join(chosen, on="fact", how="anti")
     return pl.concat([rest.drop("fact"), chosen.select(other.columns)])
+
+
+def _at_any_precision(facts: pl.DataFrame) -> pl.DataFrame:
+    """Join facts of one side with those of the other whose dates are the same as far as both go; the finer ones stay.
+
+    Only where there is one such fact on either side: which of the days of 1833 a *1833* means is not known.
+    """
+    # -44 and -0044-03-15: years are compared as numbers, and what follows them as text.
+    years = [pl.col(name).str.extract("^([+-]?[0-9]+)").cast(pl.Int64).alias(f"{name} year") for name in FACT[3:]]
+    numbered = facts.with_row_index("row").with_columns(years)
+    said = [numbered.filter(pl.col("said_by") == side) for side in ("source", "target")]
+    same = [*FACT[:3], "begin year", "end year"]
+    pairs = said[0].join(said[1], on=same, nulls_equal=True, maintain_order="left")
+    for name in FACT[3:]:
+        first, second = (pl.col(each).str.replace("^[+-]?[0-9]+", "") for each in (name, f"{name}_right"))
+        is_same = first.is_null() | first.str.starts_with(second) | second.str.starts_with(first)
+        finer = pl.when(first.str.len_chars() < second.str.len_chars()).then(f"{name}_right").otherwise(name)
+        pairs = pairs.filter(is_same).with_columns(finer.alias(name))
+    pairs = pairs.filter(pl.col("row").is_unique() & pl.col("row_right").is_unique())
+    joined = pl.concat([pairs["row"], pairs["row_right"]])
+    both = pairs.select(*FACT, said_by=pl.lit("both"))
+    return pl.concat([numbered.filter(~pl.col("row").is_in(joined.implode())).select(facts.columns), both])
 
 
 def _same_relations(relations: ArrowFrame | None, keep: Keep) -> pl.DataFrame:
