@@ -1,13 +1,15 @@
 """Damaged and hostile files, by the thousand: does every call end in a result or in words?
 
-    python benchmarks/fuzz.py [--cases 1000] [--results fuzz.jsonl] [--only NAME] [--case NUMBER] [--minimise NUMBER]
+    python benchmarks/fuzz.py [--cases 1000] [--first 0] [--results fuzz.jsonl] [--only NAME]
+                              [--case NUMBER] [--minimise NUMBER]
 
 A case is drawn by its number alone: which seed (a file of every format that is read, and every file that a run leaves),
 how it is changed (bytes; or, in files of our own, arrays, values and rows, with hashes made to fit), and the call that
 reads it. Calls run in a process of their own, many one after the other, with 15 s of CPU and 5 GB of address space
 each. Wrong is: a traceback, another exit code than 0 and 2, a crash, a hang, 1.5 GB of memory, a message longer than a
 screen, something left behind by a call that failed. What is wrong goes to the results, which say where to resume.
---case shows one case, --minimise makes its file as small as it stays wrong.
+Two processes, each with results and a --first of its own, use two cores. --case shows one case, --minimise makes its
+file as small as it stays wrong.
 """
 
 from __future__ import annotations
@@ -404,7 +406,10 @@ def _called(arguments: list[str]) -> str:
 
 def work_off(numbers: Iterator[int], seeds: Path, only: str | None) -> None:
     """In a process of its own: the cases one after the other, each said before and after."""
+    from dualmatch.methods import resources
+
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, ADDRESS_BYTES))
+    resources.quick_unit_seconds = lambda: 1.0  # how fast the machine is need not be measured with every call
     say = os.fdopen(os.dup(1), "w", buffering=1)
     with tempfile.TemporaryDirectory() as place:
         work = Path(shutil.copytree(seeds, Path(place) / "work"))
@@ -471,6 +476,7 @@ def minimised(number: int, seeds: Path, only: str | None) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case, where there are no results yet")
     parser.add_argument("--results", type=Path, default=Path("fuzz.jsonl"))
     parser.add_argument("--only", help="one target, by name", choices=sorted(targets()))
     parser.add_argument("--case", type=int, help="run this case alone and print what becomes of it")
@@ -499,7 +505,7 @@ def main() -> None:
 
 def _report(given: argparse.Namespace, seeds: Path) -> None:
     kept = [json.loads(line) for line in given.results.read_text().splitlines()] if given.results.exists() else []
-    first = kept[-1]["next"] if kept else 0
+    first = kept[-1]["next"] if kept else given.first
     count: collections.Counter[str] = collections.Counter(kept[-1]["count"] if kept else {})
     with given.results.open("a") as results:
         for number, name, found in fuzz(first, first + given.cases, seeds, given.only):
@@ -510,7 +516,7 @@ def _report(given: argparse.Namespace, seeds: Path) -> None:
                 print(json.dumps(row), file=results, flush=True)
             if kind not in ("0", "2"):
                 print(f"{number} {name}: {found}", flush=True)
-    print(f"{first + given.cases:,} cases: " + ", ".join(f"{kind} {n:,}" for kind, n in sorted(count.items())))
+    print(f"{count.total():,} cases: " + ", ".join(f"{kind} {n:,}" for kind, n in sorted(count.items())))
 
 
 if __name__ == "__main__":
