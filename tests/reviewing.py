@@ -15,9 +15,11 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from dualmatch.app.serve import AppServer
+from dualmatch.app.workspace import Workspace
 from dualmatch.cli.main import main
 from dualmatch.review.serve import Endpoint, ReviewServer, open_session
-from dualmatch.simulate import World, simulate, write_folder
+from dualmatch.simulate import PeopleWorld, World, simulate, simulate_people, write_folder, write_people
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -46,8 +48,9 @@ class Answer:
 class Client:
     """Asks for pages, with the token's cookie and the headers that a browser would send, unless told otherwise."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, at: str = "") -> None:
         parts = urlsplit(address)
+        self.at = at  # the path that every other begins with
         self.host, self.token = parts.netloc, parts.query.removeprefix("token=")
         self.cookie = f"dualmatch_{parts.port}={self.token}"
 
@@ -62,7 +65,7 @@ class Client:
         sent |= {name.replace("_", "-").title(): value for name, value in headers.items()}
         connection = http.client.HTTPConnection(self.host, timeout=20)
         try:
-            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            connection.putrequest(method, self.at + path, skip_host=True, skip_accept_encoding=True)
             for name, value in sent.items():
                 if value is not None:
                     connection.putheader(name, value)
@@ -94,6 +97,39 @@ def served(links: Path, prepared: bool = True, folder: Path | None = None) -> It
         serving.again.wait(60)
         thread.join()
         serving.session.log.close()
+
+
+@contextmanager
+def app_served(folder: Path, most: int = 10**8) -> Iterator[AppServer]:
+    """The app with the pairs of a folder."""
+    with Workspace.opened(folder) as workspace:
+        serving = AppServer(workspace, Endpoint(), most)
+        thread = threading.Thread(target=serving.run)
+        thread.start()
+        try:
+            yield serving
+        finally:
+            serving.stop()
+            thread.join()
+
+
+@pytest.fixture(scope="session")
+def people_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with archive.csv and register.csv: two small tables of people."""
+    return write_people(simulate_people(PeopleWorld(people=150)), tmp_path_factory.mktemp("tables") / "people")
+
+
+@pytest.fixture(scope="session")
+def aligned_workspace(people_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an app with one pair, which is aligned; copy it before you change it."""
+    folder = tmp_path_factory.mktemp("workspace")
+    with Workspace.opened(folder) as workspace, workspace.draft() as draft:
+        for side, name in (("source", "archive.csv"), ("target", "register.csv")):
+            shutil.copy(people_tables / name, draft / side)
+        pair = workspace.add(draft, (Path("source/archive.csv"), Path("target/register.csv")))
+        files = [str(pair.folder / file) for file in pair.files]
+        main(["align", *files, "--run", str(pair.run), "--config", str(pair.folder / "pair.json"), "-q"])
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Draw the pictures of the README from the demo's pair of graphs.
+"""Draw the pictures of the README and the docs from the demo's pair of graphs.
 
 DUALMATCH_CHROMIUM=/usr/bin/chromium python docs/images/make_images.py
 """
@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, sync_playwright
 
+from dualmatch.app.serve import AppServer
+from dualmatch.app.workspace import Workspace
 from dualmatch.research.demo import run_demo
 from dualmatch.review.serve import Endpoint, ReviewServer, open_session
 from dualmatch.review.session import Filter
@@ -35,7 +37,28 @@ def draw(folder: Path) -> None:
         thread = threading.Thread(target=serving.run)
         thread.start()
         draw_review(browser, serving)
+        draw_app(browser, folder / "app")
         browser.close()
+        serving.stop()
+        thread.join()
+
+
+def draw_app(browser: Browser, folder: Path) -> None:
+    """What was understood of the sample, light and wide; the finished run, dark and narrow."""
+    with Workspace.opened(folder) as workspace:
+        serving = AppServer(workspace, Endpoint(), most=2 * 10**9)
+        thread = threading.Thread(target=serving.run)
+        thread.start()
+        page = browser.new_page(viewport={"width": 1100, "height": 900})
+        page.goto(serving.address)
+        page.click("text=Use the sample")
+        page.wait_for_selector(".go", timeout=120_000)
+        page.screenshot(path=HERE / "app.png")
+        page.click("text=Align them")
+        page.wait_for_selector(".next", timeout=300_000)
+        page.set_viewport_size({"width": 390, "height": 640})
+        page.emulate_media(color_scheme="dark")
+        page.screenshot(path=HERE / "app-dark.png")
         serving.stop()
         thread.join()
 

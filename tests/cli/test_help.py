@@ -25,7 +25,7 @@ from dualmatch.review.serve import LOOPBACK
 from dualmatch.simulate import World
 from dualmatch.version import __version__
 
-YOUR_DATA = ["align", "inspect", "explain", "report", "review", "merge", "evaluate", "update", "demo"]
+YOUR_DATA = ["app", "align", "inspect", "explain", "report", "review", "merge", "evaluate", "update", "demo"]
 RESEARCH = ["benchmark", "experiment", "datasets", "split", "simulate"]
 ALL_VERBS = [*YOUR_DATA, *RESEARCH]
 OPTIONS = [

@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,32 +17,60 @@ from dualmatch import InputError
 from dualmatch.cli.main import main
 from dualmatch.graph.shown_name import shown_name
 from dualmatch.review.app import linked
+from dualmatch.review.realign import Realignment
 from dualmatch.review.serve import Endpoint, ReviewServer
-from reviewing import Client, served
+from dualmatch.review.session import Session
+from reviewing import Client, app_served, served
 
 FORM = "verdict=skip&source=0&seen=0"
 
 
-@pytest.fixture(scope="module")
-def serving(doubtful: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewServer]:
+@dataclass(frozen=True)
+class Reviewed:
+    """A review that is served, by itself or within the app."""
+
+    address: str
+    at: str
+    session: Session
+    again: Realignment
+
+
+@pytest.fixture(scope="module", params=["review", "app"])
+def serving(
+    request: pytest.FixtureRequest, doubtful: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Reviewed]:
     """One server for all: what is refused changes nothing."""
     here = tmp_path_factory.mktemp("safety")
-    for path in doubtful.glob("links.tsv*"):
-        shutil.copy(path, here)
-    with served(here / "links.tsv") as running:
-        yield running
+    if request.param == "review":
+        for path in doubtful.glob("links.tsv*"):
+            shutil.copy(path, here)
+        with served(here / "links.tsv") as running:
+            yield Reviewed(running.address, "", running.session, running.again)
+        return
+    folder = shutil.copytree(request.getfixturevalue("aligned_workspace"), here / "workspace")
+    with app_served(folder) as app:
+        review = app.reviews.of(app.workspace.pair(1))
+        yield Reviewed(app.address, "/1/review", review.session, review.again)
+        review.session.log.close()
 
 
 @pytest.fixture(scope="module")
-def client(serving: ReviewServer) -> Client:
+def client(serving: Reviewed) -> Client:
+    return Client(serving.address, serving.at)
+
+
+@pytest.fixture(scope="module")
+def home(serving: Reviewed) -> Client:
+    """Asks for the page that the address leads to."""
     return Client(serving.address)
 
 
-def test_the_token_opens_the_page_once_and_leaves_the_address(client: Client) -> None:
-    answer = client.ask(f"/?token={client.token}", cookie=None)
+def test_the_token_opens_the_page_once_and_leaves_the_address(client: Client, home: Client) -> None:
+    answer = home.ask(f"/?token={client.token}", cookie=None)
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert answer.headers["set-cookie"] == f"{client.cookie}; HttpOnly; SameSite=Strict; Path=/"
-    assert client.ask("/").status == 200
+    assert client.ask("/").status == home.ask("/").status == 200
+    assert client.token not in home.ask("/").text
     assert client.token not in client.ask("/").text
     assert len(client.token) >= 40
 
@@ -62,9 +91,9 @@ def test_cookies_of_other_programs_do_not_shut_us_out(client: Client, other: str
 
 
 @pytest.mark.parametrize("token", ["", "x", "x" * 43, "%FF"])
-def test_a_wrong_token_is_refused(client: Client, token: str) -> None:
-    assert client.ask(f"/?token={token}", cookie=None).status == 403
-    assert client.ask(f"/?token={client.token}&token={client.token}", cookie=None).status == 403
+def test_a_wrong_token_is_refused(client: Client, home: Client, token: str) -> None:
+    assert home.ask(f"/?token={token}", cookie=None).status == 403
+    assert home.ask(f"/?token={client.token}&token={client.token}", cookie=None).status == 403
     name = client.cookie.partition("=")[0]
     assert client.ask("/", cookie=f"{name}={token}").status == 403
 
@@ -103,9 +132,7 @@ def test_the_host_is_looked_at_before_the_origin(client: Client) -> None:
         {"sec_fetch_site": None, "origin": None},
     ],
 )
-def test_writes_from_elsewhere_are_refused(
-    client: Client, serving: ReviewServer, headers: dict[str, str | None]
-) -> None:
+def test_writes_from_elsewhere_are_refused(client: Client, serving: Reviewed, headers: dict[str, str | None]) -> None:
     before = serving.session.log.live()
     for path in ("/decide", "/undo", "/again"):
         assert client.ask(path, "POST", FORM, **headers).status == 403
@@ -113,7 +140,7 @@ def test_writes_from_elsewhere_are_refused(
     assert serving.again.state == "idle"
 
 
-def test_writes_of_our_own_are_taken(client: Client, serving: ReviewServer) -> None:
+def test_writes_of_our_own_are_taken(client: Client, serving: Reviewed) -> None:
     before = len(serving.session.log.live())
     assert client.ask("/decide", "POST", FORM.replace("source=0", "source=2"), sec_fetch_site=None).status == 303
     assert client.ask("/decide", "POST", FORM.replace("source=0", "source=1"), origin=None).status == 303
@@ -150,7 +177,7 @@ def test_every_answer_comes_with_the_same_rules(client: Client) -> None:
 def test_pages_hold_no_script_or_style_of_their_own(client: Client) -> None:
     for path in ("/", "/pair/0", "/again", "/none"):
         text = client.ask(path).text
-        assert re.findall(r"<script(?! src=\"/static/review\.js\" defer></script>)", text) == []
+        assert re.findall(r"<script(?! src=\"[/\w]*/static/(?:review|app)\.js\" defer></script>)", text) == []
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
     script = client.ask("/static/review.js").text
     for unsafe in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
@@ -201,7 +228,7 @@ def test_no_path_reaches_the_file_system(client: Client, path: str) -> None:
         ("x" * 20_000, 413),
     ],
 )
-def test_broken_forms_change_nothing(client: Client, serving: ReviewServer, form: str, status: int) -> None:
+def test_broken_forms_change_nothing(client: Client, serving: Reviewed, form: str, status: int) -> None:
     before = serving.session.log.live()
     assert client.ask("/decide", "POST", form).status == status
     assert serving.session.log.live() == before
@@ -221,7 +248,7 @@ def test_a_redirect_goes_to_our_own_pages_only(client: Client) -> None:
     form = FORM.replace("source=0", "source=4")
     answer = client.ask("/decide", "POST", form + "&q=%0d%0aSet-Cookie:x%3d1&status=all&back=http://evil.example")
     assert answer.status == 303
-    assert answer.headers["location"] == "/?q=Set-Cookie%3Ax%3D1&status=all"
+    assert answer.headers["location"] == f"{client.at}/?q=Set-Cookie%3Ax%3D1&status=all"
     assert "set-cookie" not in answer.headers
     assert "evil" not in answer.headers["location"]
 

@@ -27,6 +27,7 @@ EXIT_NO_READER = 141  # 128 + SIGPIPE, as a shell has it for other tools
 
 VERBS: Final = {
     "Your data": {
+        "app": "Align two files on a local page: drop, look, align, review.",
         "align": "Align two graphs, in any formats, or the two graphs of a FOLDER.",
         "inspect": "Show what was understood of one graph, or of two to be aligned.",
         "explain": "Explain why ENTITY was given its partner in an ALIGNMENT, or none.",
@@ -112,6 +113,7 @@ def cli(verbose: int) -> None:
     \b
     Examples:
       dualmatch demo                                  see it work, in seconds
+      dualmatch app                                   all of it on a local page
       dualmatch inspect people.csv wikidata.json.gz   what was understood
       dualmatch align people.csv wikidata.json.gz -o links.tsv
       dualmatch report links.tsv -o report.html       the run on one page

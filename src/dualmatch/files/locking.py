@@ -61,6 +61,27 @@ def locked_for_reading(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def writer_of(folder: Path) -> int | None:
+    """The process that writes into a folder, 0 where it is unknown or of another machine; None where there is none."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        with suppress(OSError):
+            return None if _lock(handle, fcntl.LOCK_SH) else _holder(handle, socket.gethostname())
+        return None
+    finally:
+        os.close(handle)
+
+
+def _holder(handle: int, machine: str) -> int:
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        holder = json.loads(os.pread(handle, 4096, 0))
+        return int(holder["process"]) if holder["machine"] == machine else 0
+    return 0
+
+
 def _open_to_write(path: Path) -> int:
     while True:
         with _as_output_error(f"{path.parent}: cannot be written into", "choose another folder"):

@@ -81,11 +81,12 @@ def parse_columns(text: str) -> dict[str, str | tuple[str, ...]]:
     if twice:
         raise InputError(f"--columns: {twice[0]} is given {len(given[twice[0]])} times; only {_or(_REPEATED)} may be")
     columns = {role: names[0] if len(names) == 1 else tuple(names) for role, names in given.items()}
-    _check_roles(columns)
+    check_roles(columns)
     return columns
 
 
-def _check_roles(columns: ColumnNames) -> None:
+def check_roles(columns: ColumnNames) -> None:
+    """Refuse roles that do not exist, or that do not go together."""
     unknown = [role for role in columns if role not in (*ROLES, *ENTITY_ROLES)]
     if unknown:
         raise InputError(
@@ -115,7 +116,7 @@ def table_shape(header: Sequence[str], asked: ColumnNames | None, where: str, li
     exist, or where it cannot be guessed what a row is.
     """
     asked = asked or {}
-    _check_roles(asked)
+    check_roles(asked)
     columns = {role: (names,) if isinstance(names, str) else tuple(names) for role, names in asked.items()}
     constant = next((name.removeprefix("=") for name in columns.get("relation", ()) if name.startswith("=")), None)
     if constant is not None:

@@ -246,7 +246,7 @@ def _collect(source: Source, collector: Collector) -> str:
         path = Path(source)
         if os.path.isdir(path):
             raise InputError(f"{path}: is a folder; give it alone if it holds two graphs, else give its files")
-        format = _format_of(path, collector.options.format)
+        format = format_of(path, collector.options.format)
         with opened(path) as file:
             format.read(file, path, collector)
         collector.are_sets.append(format.is_set)
@@ -265,7 +265,8 @@ def _collect(source: Source, collector: Collector) -> str:
     return shown(path)
 
 
-def _format_of(path: Path, asked: str | None) -> Format:
+def format_of(path: Path, asked: str | None) -> Format:
+    """The format that was asked for, or that the name of a file shows."""
     if asked is not None:
         if asked not in FORMATS:
             raise InputError(f"no format is called {asked!r}; there are {', '.join(FORMATS)}")

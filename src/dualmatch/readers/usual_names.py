@@ -182,6 +182,17 @@ def example_columns(names: Sequence[str]) -> str:
     >>> example_columns(["no", "who", "did", "whom", "day"])
     '--columns head=who,relation=did,tail=whom,time=day, or, if each row is an entity, --columns id=who'
     """
+    facts = suggested_columns(names)
+    entities = [("id", facts[0][1])]
+    return f"{columns_option(facts)}, or, if each row is an entity, {columns_option(entities)}"
+
+
+def suggested_columns(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Roles and columns to try where a row is a fact and the names do not give it away; NAME where none is left.
+
+    >>> suggested_columns(["no", "who", "did", "whom", "day"])
+    [('head', 'who'), ('relation', 'did'), ('tail', 'whom'), ('time', 'day')]
+    """
     dates = [name for name in names if names_a_date(name)][:2]
     others = [name for name in names if name not in dates and not _ROW_NUMBERS.fullmatch(_plain(name))]
     others = [name for name in others if not _NO_TAILS.fullmatch(_plain(name))] or ["NAME"]
@@ -191,9 +202,7 @@ def example_columns(names: Sequence[str]) -> str:
     roles = ("head", "relation", "tail") if says_what else ("head", "tail", "tail")
     pairs = [*zip(roles, others + ["NAME"] * (2 - len(others)), strict=False)]
     pairs[1:1] = [("label", name) for name in labels]
-    pairs += [("time", dates[0])] if len(dates) == 1 else [*zip(("begin", "end"), dates, strict=False)]
-    facts, entities = (columns_option(given) for given in (pairs, [("id", others[0])]))
-    return f"{facts}, or, if each row is an entity, {entities}"
+    return pairs + ([("time", dates[0])] if len(dates) == 1 else [*zip(("begin", "end"), dates, strict=False)])
 
 
 def columns_option(pairs: Sequence[tuple[str, str]]) -> str:

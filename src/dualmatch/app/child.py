@@ -1,0 +1,135 @@
+"""Child processes: reading and aligning take long, and the pages must answer meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from dualmatch.app.workspace import PAIR, RUN, Pair
+from dualmatch.files.locking import writer_of
+from dualmatch.runs.record import RECORD
+
+_PATIENCE: Final = 20.0
+"""Seconds that a process has to end in order when it is asked to."""
+_LONGEST_LOG: Final = 20_000
+_PREFIX: Final = "dualmatch: "
+
+
+class Child:
+    """A process that works in the folder of a pair; what it prints goes to a log there."""
+
+    def __init__(self, pair: Pair, name: str, words: list[str]) -> None:
+        self.log = pair.folder / f"{name}.log"
+        handle = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            # A session of its own: Ctrl-C in the terminal goes to the app, which ends its children in order. -P: no
+            # module is looked for in the folder, whose files are somebody else's.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", *words],
+                cwd=pair.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=handle,
+                stderr=handle,
+                start_new_session=True,
+            )
+        finally:
+            os.close(handle)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """End it in order, or else at once."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Children:
+    """The child processes of the app: at most one of a kind for each pair."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: dict[tuple[int, str], Child] = {}
+
+    def understand(self, pair: Pair) -> None:
+        """Read both files and write down what was understood; whatever is being read already is left."""
+        self._start(pair, "understood", ["dualmatch.app.understanding"], anew=True)
+
+    def align(self, pair: Pair) -> None:
+        """Align, or resume what was interrupted under the same options; nothing where that is under way."""
+        state, option = pair.state, ["--force"] if (pair.run / RECORD).exists() else []
+        if state == "running":
+            return
+        if state == "interrupted" and (record := pair.record) is not None:
+            begun, now = (
+                [replace(each, names=None) for each in both] for both in (record.run_options.reading, pair.reading)
+            )
+            option = ["--resume"] if begun == now else option
+        source, target = map(str, pair.files)
+        self._start(pair, "align", ["dualmatch", "align", source, target, "--run", RUN, "--config", PAIR, *option])
+
+    def _start(self, pair: Pair, name: str, words: list[str], anew: bool = False) -> None:
+        with self._lock:
+            before = self._of.get((pair.number, name))
+            if before is not None and before.is_running:
+                if not anew:
+                    return
+                before.end()
+            self._of[pair.number, name] = Child(pair, name, words)
+
+    def is_running(self, pair: Pair, name: str) -> bool:
+        with self._lock:
+            child = self._of.get((pair.number, name))
+        if child is not None and child.is_running:
+            return True
+        return name == "align" and pair.state == "running"  # begun by an app that was killed
+
+    def has_ended(self, pair: Pair, name: str) -> bool:
+        """Whether a process of this app has run and is over."""
+        with self._lock:
+            child = self._of.get((pair.number, name))
+        return child is not None and not child.is_running
+
+    def cancel(self, pair: Pair) -> None:
+        """End the run of a pair; what it has finished is kept."""
+        with self._lock:
+            child = self._of.get((pair.number, "align"))
+        if child is not None and child.is_running:
+            child.end()
+        elif process := writer_of(pair.run):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGTERM)
+
+    def end_all(self) -> None:
+        with self._lock:
+            for child in self._of.values():
+                if child.is_running:
+                    child.end()
+
+
+def words_of(log: Path) -> tuple[str, list[str]]:
+    """What a process said: why it failed, where it did, and its notes and warnings."""
+    try:
+        with log.open("rb") as file:
+            text = file.read(_LONGEST_LOG).decode("utf-8", "replace")
+    except OSError:
+        return "", []
+    said, failed, failure = (
+        text.partition(f"\n{_PREFIX}") if not text.startswith(_PREFIX) else ("", "x", text[len(_PREFIX) :])
+    )
+    if not failed and "Traceback (most recent call last)" in text:
+        failure = f"a bug in dualmatch; please report it with what {log.name} says"
+    return failure.strip(), [line for line in said.splitlines() if line.startswith(("note: ", "warning: "))]

@@ -1,0 +1,231 @@
+"""The pages of the app: each view renders a template; each write is a form that ends in a redirect."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from dualmatch.app import reading_form
+from dualmatch.app.child import Children, words_of
+from dualmatch.app.progress import progress_of
+from dualmatch.app.reviews import Reviews, menu_of
+from dualmatch.app.understanding import understanding_of
+from dualmatch.app.upload import EXTENSIONS, receive_files
+from dualmatch.app.workspace import SIDES, NoPairError, Pair, State, Workspace
+from dualmatch.charts.markup import templates, visible
+from dualmatch.errors import DualMatchError
+from dualmatch.report.findings import gather
+from dualmatch.report.page import report_page
+from dualmatch.review.forms import read_form
+
+_IN_WORDS: Final[dict[State, str]] = {
+    "new": "not aligned yet",
+    "running": "being aligned",
+    "interrupted": "interrupted",
+    "finished": "aligned",
+}
+_STYLE: Final = re.compile("<style>(.*?)</style>", re.DOTALL)
+
+
+def app_pages(workspace: Workspace, children: Children, reviews: Reviews, most: int) -> Starlette:
+    """The app without its guard (`dualmatch.review.safety`); `most`: bytes that a file may have."""
+    views = _Views(workspace, children, most)
+    routes = [
+        Route("/", views.home),
+        Route("/upload", views.upload, methods=["POST"]),
+        Route("/sample", views.sample, methods=["POST"]),
+        Route("/{pair:int}/", views.files),
+        Route("/{pair:int}/read", views.read, methods=["POST"]),
+        Route("/{pair:int}/align", views.align),
+        Route("/{pair:int}/align", views.start, methods=["POST"]),
+        Route("/{pair:int}/cancel", views.cancel, methods=["POST"]),
+        Route("/{pair:int}/state", views.state),
+        Route("/{pair:int}/report", views.report),
+        Route("/{pair:int}/links.tsv", views.links),
+        Route("/favicon.ico", views.icon),  # of the report, which names none
+        Mount("/{pair:int}/review", reviews),
+        Mount("/static", StaticFiles(packages=[("dualmatch.app", "static"), ("dualmatch.review", "static")])),
+    ]
+    return Starlette(routes=routes, exception_handlers={HTTPException: views.refused, DualMatchError: views.refused})
+
+
+class _Views:
+    def __init__(self, workspace: Workspace, children: Children, most: int) -> None:
+        self._workspace, self._children, self._most = workspace, children, most
+        self._templates = templates(
+            "dualmatch.app", form=reading_form, plainly=_plainly, sides=SIDES, most=most, accepted=",".join(EXTENSIONS)
+        )
+        self._reports: dict[int, tuple[float, str]] = {}
+
+    def home(self, request: Request) -> Response:
+        return self._page("home.html", None, "Pairs", pairs=[self._in_brief(each) for each in self._workspace.pairs()])
+
+    def _in_brief(self, pair: Pair) -> tuple[int, str, State, str]:
+        """Number, files and state of a pair, and how it went."""
+        try:
+            words, state, record = " and ".join(visible(name, 60) for name in pair.names), pair.state, pair.record
+        except DualMatchError as error:
+            return pair.number, "cannot be read", "new", visible(str(error), 400)
+        graphs = record.outcome.graphs if state == "finished" and record is not None and record.outcome else None
+        outcome = f"{graphs[0].entities:,} and {graphs[1].entities:,} entities, aligned" if graphs else _IN_WORDS[state]
+        return pair.number, words, state, outcome
+
+    async def upload(self, request: Request) -> Response:
+        with self._workspace.draft() as draft:
+            files = await receive_files(request, draft, self._most)
+            pair = await run_in_threadpool(self._workspace.add, draft, files)
+        self._children.understand(pair)
+        return RedirectResponse(f"/{pair.number}/", 303)
+
+    async def sample(self, request: Request) -> Response:
+        await read_form(request)
+        pair = await run_in_threadpool(self._workspace.add_sample)
+        self._children.understand(pair)
+        return RedirectResponse(f"/{pair.number}/", 303)
+
+    def files(self, request: Request) -> Response:
+        pair = self._pair(request)
+        understood, problem = understanding_of(pair), ""
+        is_reading = self._children.is_running(pair, "understood")
+        if understood is None and not is_reading:
+            if self._children.has_ended(pair, "understood"):
+                failure, _ = words_of(pair.folder / "understood.log")
+                problem = failure or "Reading ended before it was finished; is there enough memory?"
+            else:  # a folder that was copied, or an app that was killed
+                self._children.understand(pair)
+                is_reading = True
+        return self._page(
+            "files.html",
+            pair,
+            "Files",
+            understood=None if is_reading else understood,
+            is_reading=is_reading,
+            problem=problem,
+        )
+
+    async def read(self, request: Request) -> Response:
+        form = await read_form(request)
+        pair = self._pair(request)
+        if pair.state == "running":
+            raise HTTPException(409, "The files are being aligned; cancel that first.")
+        if form.get("side") in SIDES:
+            side = SIDES.index(form["side"])
+            understood = understanding_of(pair)
+            columns = None if understood is None else understood.sides[side].columns
+            reading = [*pair.reading]
+            reading[side] = reading_form.chosen(form, columns, reading[side])
+            pair = await run_in_threadpool(pair.with_reading, (reading[0], reading[1]))
+        await run_in_threadpool(self._children.understand, pair)
+        return RedirectResponse(f"/{pair.number}/", 303)
+
+    def align(self, request: Request) -> Response:
+        pair = self._pair(request)
+        is_running = self._children.is_running(pair, "align")
+        failure, notes = ("", []) if is_running else words_of(pair.folder / "align.log")
+        record = None if is_running or pair.state != "finished" else pair.record
+        return self._page(
+            "align.html",
+            pair,
+            "Align",
+            state="running" if is_running else pair.state,
+            progress=progress_of(pair),
+            failure=failure if record is None else "",
+            notes=notes,
+            understood=understanding_of(pair),
+            result=None if record is None else self._result(pair),
+        )
+
+    def _result(self, pair: Pair) -> dict[str, Any]:
+        findings = gather(pair.links)
+        wrong = float((1 - findings.found).sum()) if len(findings.found) and findings.is_calibrated else None
+        return {
+            "links": len(findings.links),
+            "wrong": wrong,
+            "undecided": len(findings.undecided),
+            "no_match": len(findings.no_matches),
+        }
+
+    async def start(self, request: Request) -> Response:
+        await read_form(request)
+        pair = self._pair(request)
+        others = [each for each in self._workspace.pairs() if each.number != pair.number]
+        if any(self._children.is_running(each, "align") for each in others):
+            raise HTTPException(409, "Another pair is being aligned; wait for it, or cancel it.")
+        await run_in_threadpool(self._children.align, pair)
+        return RedirectResponse(f"/{pair.number}/align", 303)
+
+    async def cancel(self, request: Request) -> Response:
+        await read_form(request)
+        pair = self._pair(request)
+        await run_in_threadpool(self._children.cancel, pair)
+        return RedirectResponse(f"/{pair.number}/align", 303)
+
+    def state(self, request: Request) -> Response:
+        pair = self._pair(request)
+        progress = progress_of(pair)
+        return JSONResponse(
+            {
+                "reading": self._children.is_running(pair, "understood"),
+                "aligning": self._children.is_running(pair, "align"),
+                "words": progress.words,
+                "done": progress.done,
+                "total": progress.total,
+            }
+        )
+
+    def report(self, request: Request) -> Response:
+        pair = self._pair(request)
+        links = pair.links
+        written = links.stat().st_mtime
+        known = self._reports.get(pair.number)
+        if known is None or known[0] != written:
+            page = report_page(gather(links, pair.gold), menu_of(pair, "Report"))
+            known = self._reports[pair.number] = written, page
+        style = "".join(_STYLE.findall(known[1])[:1])
+        sha = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        rules = (
+            f"default-src 'none'; style-src 'sha256-{sha}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        return HTMLResponse(known[1], headers={"content-security-policy": rules})
+
+    def links(self, request: Request) -> Response:
+        pair = self._pair(request)
+        name = f"{Path(pair.names[0]).name}-{Path(pair.names[1]).name}.links.tsv"
+        return FileResponse(pair.links, media_type="text/tab-separated-values; charset=utf-8", filename=name)
+
+    def icon(self, request: Request) -> Response:
+        return RedirectResponse("/static/icon.svg", 303)
+
+    def refused(self, request: Request, error: Exception) -> Response:
+        """A plain sentence on a page of its own, with the way back."""
+        status, words = (error.status_code, error.detail) if isinstance(error, HTTPException) else (422, str(error))
+        status = 404 if isinstance(error, NoPairError) else status
+        return self._page("message.html", None, "", status, words=visible(words, 2000))
+
+    def _pair(self, request: Request) -> Pair:
+        return self._workspace.pair(request.path_params["pair"])
+
+    def _page(self, template: str, pair: Pair | None, here: str, status: int = 200, **values: Any) -> Response:
+        page = self._templates.get_template(template).render(menu=menu_of(pair, here), pair=pair, **values)
+        return HTMLResponse(page, status)
+
+
+def _plainly(words: str) -> str:
+    """What a reader says, without our folders and without options of the command line, which the page has as fields.
+
+    >>> _plainly("source/a.csv: guessed that id is 'id' (to change that: --columns id=NAME)")
+    "a.csv: guessed that id is 'id'"
+    """
+    words = re.sub(r"\b(source|target)/", "", words)
+    return re.sub(r" \(to change that: .*\)$|(?<=[:;]) say so with --columns .*", "", words).rstrip(":;")

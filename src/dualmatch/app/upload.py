@@ -1,0 +1,180 @@
+"""Files that arrive by a form: streamed to where the user said, under names of ours, and no larger than allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+from dualmatch.app.workspace import SIDES
+from dualmatch.charts.markup import visible
+from dualmatch.files.compressed import PACKED
+from dualmatch.readers.read import FORMATS
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+EXTENSIONS: Final = tuple(
+    f"{extension}{packed}"
+    for extension, packed in product(
+        (*(end for each in FORMATS.values() for end in each.extensions), ".txt"), ("", *PACKED)
+    )
+)
+"""How the name of a file may end."""
+_SILENCE: Final = 30.0
+"""Seconds in which the next piece must arrive."""
+_MOST_PARTS: Final = 4
+_LARGEST_HEADER: Final = 8192
+
+
+def kept_name(called: str) -> str | None:
+    """The name under which a file is kept: letters, digits and an extension that we know; None where it has none.
+
+    >>> kept_name("../../Ådas Archive (2).CSV.gz")
+    'das-Archive-2.csv.gz'
+    >>> kept_name("run.sh") is None
+    True
+    """
+    base = re.split(r"[/\\]", called)[-1]
+    end = next((end for end in sorted(EXTENSIONS, key=len, reverse=True) if base.lower().endswith(end)), None)
+    if end is None:
+        return None
+    stem = re.sub("[^A-Za-z0-9_]+", "-", base[: -len(end)])[:60].strip("-")
+    return f"{stem or 'file'}{end}"
+
+
+async def receive_files(request: Request, draft: Path, most: int) -> tuple[Path, Path]:
+    """Write the files of the fields ``source`` and ``target`` into the folders of a draft; where they are, relative.
+
+    `most`: bytes that a file may have. An `HTTPException` says what is wrong.
+    """
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data" or not options.get(b"boundary"):
+        raise HTTPException(415, "Send a form with two files.")
+    form = _Form(draft, most)
+    parser = MultipartParser(options[b"boundary"], form.callbacks)
+    try:
+        stream = request.stream().__aiter__()
+        while True:
+            async with asyncio.timeout(_SILENCE):
+                piece = await anext(stream, None)
+            if piece is None:
+                break
+            form.check_total(len(piece))
+            if form.trouble is None:  # else the rest is thrown away: a browser shows no answer before it has sent all
+                parser.write(piece)
+        if form.trouble is None:
+            parser.finalize()
+    except TimeoutError:
+        raise HTTPException(408, "The files did not arrive in time.") from None
+    except (ClientDisconnect, FormParserError):
+        raise HTTPException(400, "The files did not arrive whole.") from None
+    except OSError as error:
+        raise HTTPException(507, f"The files cannot be kept ({error.strerror}); free some space.") from None
+    finally:
+        form.close()
+    return form.files()
+
+
+class _Form:
+    """Receives the parts of a form."""
+
+    def __init__(self, draft: Path, most: int) -> None:
+        self._draft, self._most = draft, most
+        self._received = self._parts = 0
+        self._is_whole = False
+        self.trouble: HTTPException | None = None
+        self._found: dict[str, Path] = {}
+        self._file: BinaryIO | None = None
+        self._written = 0
+        self._field, self._value, self._headers = b"", b"", dict[bytes, bytes]()
+        self.callbacks: MultipartCallbacks = {
+            "on_part_begin": self._begin,
+            "on_header_field": self._header_field,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
+            "on_headers_finished": self._headers_finished,
+            "on_part_data": self._data,
+            "on_part_end": self.close,
+            "on_end": self._end,
+        }
+
+    def check_total(self, length: int) -> None:
+        self._received += length
+        if self._received > 4 * self._most + (1 << 20):
+            raise HTTPException(413, "That is far too much.")
+
+    def files(self) -> tuple[Path, Path]:
+        if self.trouble is not None:
+            raise self.trouble
+        if not self._is_whole:
+            raise HTTPException(400, "The files did not arrive whole.")
+        missing = [side for side in SIDES if side not in self._found]
+        if missing:
+            raise HTTPException(400, f"Choose two files; the {' and the '.join(missing)} is missing.")
+        return self._found["source"], self._found["target"]
+
+    def _end(self) -> None:
+        self._is_whole = True
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _begin(self) -> None:
+        self._parts += 1
+        if self._parts > _MOST_PARTS:
+            raise HTTPException(400, "The form has too many parts.")
+        self._headers, self._field, self._value = {}, b"", b""
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._field = self._bounded(self._field + data[start:end])
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value = self._bounded(self._value + data[start:end])
+
+    def _bounded(self, header: bytes) -> bytes:
+        if len(header) > _LARGEST_HEADER:
+            raise HTTPException(400, "The form has a heading too long.")
+        return header
+
+    def _header_end(self) -> None:
+        self._headers[self._field.lower()] = self._value
+        self._field, self._value = b"", b""
+
+    def _headers_finished(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        side, called = (options.get(name, b"").decode("utf-8", "replace") for name in (b"name", b"filename"))
+        if side not in SIDES or side in self._found or not called:
+            return  # another field, or no file chosen: its data is left out
+        name = kept_name(called)
+        if name is None:
+            words = (
+                "its name does not show what it is; a table ends in .csv, .tsv or .parquet, RDF in .nt, .ttl, .rdf or "
+            )
+            self.trouble = HTTPException(422, f"{visible(called, 80)}: {words}.jsonld, Wikidata's in .json")
+            return
+        path = Path(side, name)
+        self._file, self._written = (self._draft / path).open("xb"), 0
+        self._found[side] = path
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._file is None:
+            return
+        self._written += end - start
+        if self._written > self._most:
+            words = (
+                f"A file may have {self._most / 1e6:,.0f} MB here; begin with dualmatch app --max-upload SIZE for more."
+            )
+            self.trouble = HTTPException(413, words)
+            self.close()
+            return
+        self._file.write(memoryview(data)[start:end])

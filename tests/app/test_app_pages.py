@@ -1,0 +1,403 @@
+"""The app by its pages: files arrive where the user said, are understood, aligned, reported and reviewed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import refused
+from dualmatch import InputError, read_graph
+from dualmatch.app.serve import AppServer
+from dualmatch.app.workspace import Workspace
+from dualmatch.cli.main import main
+from dualmatch.links.decisions import read_decisions
+from reviewing import Answer, Client, app_served
+
+BOUNDARY = "----a-boundary"
+
+
+def multipart(files: dict[str, tuple[str, bytes]]) -> bytes:
+    parts = [
+        b'--%s\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\nContent-Type: x/y\r\n\r\n%s\r\n'
+        % (BOUNDARY.encode(), field.encode(), name.encode(), content)
+        for field, (name, content) in files.items()
+    ]
+    return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
+
+
+def upload(client: Client, source: tuple[str, bytes], target: tuple[str, bytes]) -> Answer:
+    return send(client, multipart({"source": source, "target": target}))
+
+
+def send(client: Client, body: bytes, boundary: str = BOUNDARY) -> Answer:
+    return client.ask("/upload", "POST", body, content_type=f"multipart/form-data; boundary={boundary}")
+
+
+def until(holds: Callable[[], bool], seconds: float = 90.0) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.1)
+    return holds()
+
+
+def is_over(client: Client, what: str, pair: int = 1) -> bool:
+    return not json.loads(client.ask(f"/{pair}/state").text)[what]
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[AppServer]:
+    with app_served(tmp_path / "here", most=10**6) as running:
+        yield running
+
+
+@pytest.fixture
+def client(serving: AppServer) -> Client:
+    return Client(serving.address)
+
+
+@pytest.fixture
+def aligned(aligned_workspace: Path, tmp_path: Path) -> Iterator[AppServer]:
+    with app_served(shutil.copytree(aligned_workspace, tmp_path / "there")) as running:
+        yield running
+
+
+def files_below(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_from_two_files_to_reviewed_links(
+    serving: AppServer, client: Client, people_tables: Path, tmp_path: Path
+) -> None:
+    folder = serving.workspace.folder
+    content = [(people_tables / name).read_bytes() for name in ("archive.csv", "register.csv")]
+    answer = upload(client, ("C:\\mine\\the archive.CSV", content[0]), ("../../register.csv", content[1]))
+    assert (answer.status, answer.headers["location"]) == (303, "/1/")
+    kept = ("source/the-archive.csv", "target/register.csv")
+    assert [(folder / "1" / name).read_bytes() for name in kept] == content
+    assert until(lambda: is_over(client, "reading"))
+    page = client.ask("/1/").text
+    entities = f"<dd>{read_graph(people_tables / 'archive.csv').n_entities}</dd>"
+    for words in ("the-archive.csv", "register.csv", "First facts", entities, "guessed that id is", "Align them"):
+        assert words in page
+    assert "source/the-archive.csv" not in page
+    assert client.post("/1/align").status == 303
+    assert "Cancel" in client.ask("/1/align").text
+    assert until(lambda: is_over(client, "aligning"))
+    page = client.ask("/1/align").text
+    links = (folder / "1" / "run" / "links.tsv").read_bytes()
+    assert re.search(r"<b>\d+</b> links", page)
+    assert client.ask("/1/links.tsv").body == links
+    assert (
+        client.ask("/1/report").text.startswith("<!doctype html>") or "<!doctype html>" in client.ask("/1/report").text
+    )
+    assert client.ask("/1/review/").status == 200
+    assert client.post("/1/review/decide", verdict="skip", source=0, seen=0).status == 303
+    assert len(read_decisions(folder / "1" / "run" / "links.tsv.decisions.db").decided) == 1
+    assert files_below(tmp_path) == {f"here/{name}" for name in files_below(folder)}
+    with pytest.raises(InputError, match="another run is at work"), Workspace.opened(folder):
+        pass
+    main(["align", *map(str, (people_tables / "archive.csv", people_tables / "register.csv")), "-o", "x.tsv", "-q"])
+    assert Path("x.tsv").read_bytes() == links  # what the command line finds
+
+
+@pytest.fixture(autouse=True)
+def _within(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("working"))
+
+
+def test_columns_are_mapped_after_an_error_in_words(serving: AppServer, client: Client) -> None:
+    rows = "".join(f"{n},Ann {n},met,Bob {n % 7},0{1 + n % 9}.03.18{10 + n % 80}\n" for n in range(40))
+    table = f"no,who,did,whom,first_day\n{rows}".encode()
+    assert upload(client, ("club.csv", table), ("other.csv", table)).status == 303
+    assert until(lambda: is_over(client, "reading"))
+    page = client.ask("/1/").text
+    assert "cannot tell which column is the head" in page
+    assert "--columns" not in page
+    assert '<option value="head" selected>' in page  # suggested
+    assert "Align them" not in page
+    for side in ("source", "target"):
+        fields = {"column-1": "head", "column-2": "relation", "column-3": "tail", "column-4": "time"}
+        form = {"side": side, "time_format": "%d.%m.%Y", "on_error": "stop", **fields}
+        assert client.post("/1/read", **form).status == 303
+        assert until(lambda: is_over(client, "reading"))
+    page = client.ask("/1/").text
+    assert "Align them" in page
+    assert "1810-" in page
+    options = json.loads((serving.workspace.folder / "1" / "pair.json").read_text())["options"]
+    assert options["source"]["columns"] == {"head": "who", "relation": "did", "tail": "whom", "time": "first_day"}
+    assert client.post("/1/align").status == 303
+    assert until(lambda: is_over(client, "aligning"))
+    assert "links" in client.ask("/1/align").text
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"side": "source", "column-0": "head", "column-1": "head"}, "2 columns are the head"),
+        ({"side": "source", "column-0": "id", "column-1": "head"}, "give one or the other"),
+        ({"side": "source", "column-0": "nonsense"}, "there is no"),
+        ({"side": "source", "format": "exe"}, "no format"),
+        ({"side": "source", "on_error": "sing"}, "no such choice"),
+    ],
+)
+def test_choices_that_cannot_be_meant_change_nothing(aligned: AppServer, form: dict[str, str], words: str) -> None:
+    client, path = Client(aligned.address), aligned.workspace.folder / "1" / "pair.json"
+    client.ask("/1/")  # a folder that was copied is read again
+    assert until(lambda: is_over(client, "reading"))
+    before = path.read_bytes()
+    answer = client.post("/1/read", **form)
+    assert answer.status == 422
+    assert words in answer.text
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("../../../etc/cron.d/x.csv", "x.csv"),
+        ("/etc/passwd.tsv", "passwd.tsv"),
+        ("..csv", "file.csv"),
+        (".csv", "file.csv"),
+        ("a\\..\\b.nt.gz", "b.nt.gz"),
+        ("x" * 400 + ".csv", "x" * 60 + ".csv"),
+        ("%2e%2e%2fpair.json.csv", "2e-2e-2fpair-json.csv"),
+        ("<script>alert(1)</script>.csv", "script.csv"),
+        ("Ωmega -rf *.CSV", "mega-rf.csv"),
+    ],
+)
+def test_files_are_kept_in_the_folder_under_names_of_ours(
+    serving: AppServer, client: Client, tmp_path: Path, name: str, kept: str
+) -> None:
+    assert (
+        upload(client, (name, b"head,relation,tail\na,b,c\n"), ("b.csv", b"head,relation,tail\na,b,c\n")).status == 303
+    )
+    assert until(lambda: is_over(client, "reading"))
+    assert f"source/{kept}" in files_below(serving.workspace.folder / "1")
+    assert [*tmp_path.iterdir()] == [serving.workspace.folder]
+    assert "<script>alert" not in client.ask("/1/").text
+
+
+FINE = ("a.csv", b"head,relation,tail\na,b,c\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        (multipart({"source": FINE}), 400, "the target is missing"),
+        (multipart({"x": FINE}), 400, "the source and the target is missing"),
+        (multipart({"source": ("", b""), "target": FINE}), 400, "source is missing"),
+        (multipart({"source": ("run.sh", b"rm"), "target": FINE}), 422, "does not show what it is"),
+        (multipart({"source": ("a.csv.exe", b"rm"), "target": FINE}), 422, "does not show what it is"),
+        (multipart({"source": ("a.csv", b"x" * 1_000_001), "target": FINE}), 413, "--max-upload"),
+        (multipart({"source": ("a.csv", b"x" * 6_000_000), "target": FINE}), 413, "far too much"),
+        (multipart({str(n): FINE for n in range(9)}), 400, "too many parts"),
+        (multipart({"source": ("x" * 9000 + ".csv", b""), "target": FINE}), 400, "The f"),
+        (b"nonsense", 400, "did not arrive whole"),
+        (multipart({"source": FINE, "target": FINE})[:-20], 400, "did not arrive whole"),
+        (b"", 400, "did not arrive whole"),
+    ],
+)
+def test_broken_uploads_leave_nothing(serving: AppServer, client: Client, body: bytes, status: int, words: str) -> None:
+    answer = send(client, body)
+    assert answer.status == status
+    assert words in answer.text
+    assert os.listdir(serving.workspace.folder) == ["lock"]
+
+
+def test_only_forms_of_files_are_taken(serving: AppServer, client: Client) -> None:
+    assert client.ask("/upload", "POST", "a=b").status == 415
+    assert client.ask("/upload", "POST", "a", content_type="multipart/form-data").status == 415
+    assert client.ask("/upload", "POST", "{}", content_type="application/json").status == 415
+    for headers in ({"sec_fetch_site": "cross-site"}, {"origin": "http://evil.example"}):
+        for path in ("/upload", "/sample", "/1/align", "/1/cancel", "/1/read"):
+            assert client.ask(path, "POST", "", **headers).status == 403
+    assert client.ask("/upload", "POST", "", cookie=None).status == 403
+    assert os.listdir(serving.workspace.folder) == ["lock"]
+
+
+def test_a_full_disk_is_reported(serving: AppServer, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, *_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", full)
+        answer = upload(client, FINE, FINE)
+    assert answer.status == 507
+    assert "No space left" in answer.text
+    assert os.listdir(serving.workspace.folder) == ["lock"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/1/pair.json",
+        "/1/source/archive.csv",
+        "/1/run/run.json",
+        "/1/run/links.tsv",
+        "/1/align.log",
+        "/1/understood.json",
+        "/1/../lock",
+        "/lock",
+        "/1/%2e%2e/lock",
+        "/static/../pages.py",
+        "/static/%2e%2e/pages.py",
+        "/static/..%2f..%2fversion.py",
+        "/static/",
+        "/0/",
+        "/2/",
+        "/2/review/",
+        "/2/report",
+        "/99999999999999999999999/",
+        "/-1/",
+        "/1/links.csv",
+        "/1/review/../../lock",
+    ],
+)
+def test_nothing_is_served_that_was_not_asked_for(aligned: AppServer, path: str) -> None:
+    answer = Client(aligned.address).ask(path)
+    assert answer.status == 404
+    assert "import " not in answer.text
+    assert '"files"' not in answer.text
+
+
+def test_pages_and_report_hold_no_script_of_their_own(aligned: AppServer) -> None:
+    client = Client(aligned.address)
+    for path in ("/", "/1/", "/1/align", "/1/report", "/1/review/", "/none"):
+        answer = client.ask(path)
+        rules = answer.headers["content-security-policy"]
+        assert "unsafe" not in rules
+        assert rules.startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in rules
+        assert re.findall(r"<script(?! src=\"[/\w]*/static/(?:review|app)\.js\" defer></script>)", answer.text) == []
+        assert not re.search(r"\sstyle=|\son[a-z]+=|javascript:", answer.text)
+    script = client.ask("/static/app.js").text
+    for unsafe in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
+        assert unsafe not in script
+
+
+def test_a_pair_that_is_not_aligned_has_no_report(serving: AppServer, client: Client) -> None:
+    assert upload(client, FINE, FINE).status == 303
+    for path in ("/1/report", "/1/review/", "/1/links.tsv"):
+        answer = client.ask(path)
+        assert answer.status == 422
+        assert "not aligned yet" in answer.text
+    assert "/1/report" not in client.ask("/1/").text
+
+
+def test_reading_that_dies_is_not_begun_again_by_itself(
+    serving: AppServer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/bin/false")
+        assert upload(client, FINE, FINE).status == 303
+        assert until(lambda: is_over(client, "reading"))
+    assert "Reading ended before it was finished" in client.ask("/1/").text
+    assert client.post("/1/read").status == 303
+    assert until(lambda: is_over(client, "reading"))
+    assert "First facts" in client.ask("/1/").text
+
+
+def test_a_spoilt_folder_is_reported_in_words(aligned: AppServer) -> None:
+    client, folder = Client(aligned.address), aligned.workspace.folder
+    for text in ("{", "{}", '{"files": ["../../etc/passwd", "target/a.csv"]}', '{"files": ["source/a.csv", "x"]}'):
+        (folder / "1" / "pair.json").write_text(text)
+        answer = client.ask("/1/")
+        assert answer.status == 422
+        assert "cannot be read" in answer.text
+        assert client.ask("/").status == 200
+
+
+@pytest.mark.slow
+def test_cancel_resume_and_a_second_run(serving: AppServer, client: Client) -> None:
+    assert client.post("/sample").status == 303
+    assert until(lambda: is_over(client, "reading"))
+    assert client.post("/1/align").status == 303
+    pair = serving.workspace.pair(1)
+    assert until(lambda: pair.run.joinpath("stages", "graphs.npz").exists())
+    assert client.post("/1/cancel").status == 303
+    assert is_over(client, "aligning")
+    assert pair.state == "interrupted"
+    assert "Resume" in client.ask("/1/align").text
+    assert upload(client, FINE, FINE).status == 303
+    assert client.post("/1/align").status == 303
+    assert client.post("/2/align").status == 409  # one at a time
+    assert until(lambda: is_over(client, "aligning"), 300)
+    assert pair.state == "finished"
+    assert "Against" in client.ask("/1/report").text  # the truth of the sample is known
+    command = pair.record.outcome.cost.command  # type: ignore[union-attr]
+    assert command[-1] == "--resume"
+
+
+def begin(folder: Path) -> tuple[subprocess.Popen[str], Client]:
+    words = [sys.executable, "-m", "dualmatch", "app", "--folder", str(folder), "--no-open"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    return process, Client(process.stdout.readline().split()[-1])
+
+
+def test_kill_9_after_an_answered_click_loses_nothing(people_tables: Path, tmp_path: Path) -> None:
+    """Files, options, the run and decisions: whatever was answered is there in the next app."""
+    folder = tmp_path / "kept"
+    tables = [(name, (people_tables / name).read_bytes()) for name in ("archive.csv", "register.csv")]
+
+    def killed_after(click: Callable[[Client], Answer]) -> None:
+        process, client = begin(folder)
+        try:
+            assert click(client).status == 303
+        finally:
+            process.kill()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+    killed_after(lambda client: upload(client, tables[0], tables[1]))
+    assert (folder / "1" / "source" / "archive.csv").read_bytes() == tables[0][1]
+    killed_after(lambda client: client.post("/1/read", side="source", on_error="skip"))
+    assert json.loads((folder / "1" / "pair.json").read_text())["options"] == {"source": {"on_error": "skip"}}
+    killed_after(lambda client: client.post("/1/align"))
+    with Workspace.opened(folder) as workspace:  # the run goes to its end without the app
+        assert until(lambda: workspace.pair(1).state == "finished")
+    killed_after(lambda client: client.post("/1/review/decide", verdict="skip", source=3, seen=0))
+    assert len(read_decisions(folder / "1" / "run" / "links.tsv.decisions.db").decided) == 1
+
+
+def test_an_app_that_is_ended_ends_its_run(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    process, client = begin(folder)
+    assert client.post("/sample").status == 303
+    assert client.post("/1/align").status == 303
+    with process:
+        process.send_signal(signal.SIGTERM)
+    assert process.returncode == 143
+    with Workspace.opened(folder) as workspace:
+        assert workspace.pair(1).state != "running"
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(AppServer, "run", lambda self: self._bound.close())
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    main(["app"])
+    shown = capsys.readouterr()
+    assert shown.out == f"the app is on {opened[0]}\n"
+    assert f"kept in {tmp_path / 'dualmatch-app'}" in shown.err
+    assert [*tmp_path.iterdir()] == []  # nothing was given, nothing is left
+    (tmp_path / "dualmatch-app").mkdir()
+    main(["app", "--no-open"])
+    assert f"kept in {tmp_path / 'dualmatch-app-2'}" in capsys.readouterr().err
+    assert "--max-upload" in refused(["app", "--max-upload", "lots"], capsys, tmp_path)
+    (tmp_path / "file").write_text("")
+    assert "cannot be used as a folder" in refused(["app", "--folder", "file"], capsys, tmp_path)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "pip install 'dualmatch[review]'" in refused(["app"], capsys, tmp_path)
