@@ -7,13 +7,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dualmatch import InputError
+from dualmatch.readers.rdf.quads import read_quads
 from dualmatch.readers.read import Reading, read
 from dualmatch.readers.read_options import ReadOptions, TimePredicates
+from dualmatch.readers.rejected_lines import Rejections
 from io_facts import dates_of, facts_of
 
 E = "http://e/"
@@ -141,6 +144,27 @@ def test_long_language_tags_change_no_text(tmp_path: Path, name: str, content: s
     assert reading.literals is not None
     assert reading.literals.value == ('say "@zh-Classical', 'x "@FOO-barbarbarbar" y', "文")
     assert reading.notes[0].endswith("read all the same: zh-classical")
+
+
+@pytest.mark.parametrize("name", ["a.nt", "a.ttl"])
+def test_long_texts_that_are_no_names_are_counted_and_not_held(tmp_path: Path, name: str) -> None:
+    long = "é" * 300
+    content = f"""<http://e/a> <http://e/met> <http://e/b> .
+<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "{long}" .
+<http://e/a> <http://e/abstract> "{long}"@en .\n"""
+    reading = reading_of(tmp_path, content, name, names="auto")
+    assert reading.literals is not None
+    assert reading.literals.value == (long,)
+    assert reading.left_out == {"literals": 1}
+    whole = reading_of(tmp_path, content, name, literals=True)
+    assert whole.literals is not None
+    assert whole.literals.value == (long, long)
+    path, format = tmp_path / name, {"a.nt": "ntriples", "a.ttl": "turtle"}[name]
+    for keeps_texts, longest in ((True, 300), (False, 120)):
+        with path.open("rb") as file:
+            quads = read_quads(file, path, format, Rejections(), keeps_texts=keeps_texts)
+        texts = quads.plain.filter(pl.col("p") == "http://e/abstract")["o"]
+        assert texts.to_list() == ["é" * longest]
 
 
 def test_named_roles_and_memberships_date_what_they_say(tmp_path: Path) -> None:

@@ -96,8 +96,16 @@ class Collector:
     1
     """
 
-    def __init__(self, options: ReadOptions, files_before: int = 0, known: TemporalGraph | None = None) -> None:
+    def __init__(
+        self,
+        options: ReadOptions,
+        files_before: int = 0,
+        known: TemporalGraph | None = None,
+        keeps_texts: bool | None = None,
+    ) -> None:
         self.options, self.files_before = options, files_before
+        self.keeps_texts = options.literals if keeps_texts is None else keeps_texts
+        """Whether literals that are no names are kept, too."""
         self.rejections = Rejections(options.on_error, options.max_errors)
         self.times = TimeParser(options.time_format)
         self.unread_dates = UnreadDates(self.times)
@@ -213,7 +221,8 @@ class Collector:
     def keep_literals(self, table: pl.DataFrame) -> None:
         """Keep all that is said, if wanted, else the labels: ``entity``, ``attribute``, ``value``, ``language``."""
         if self.options.literals:
-            self.literal_tables.append(self._kept(table))
+            is_wanted = pl.lit(self.keeps_texts) | pl.col("attribute").is_in(NAMING)
+            self.literal_tables.append(self._kept(table.filter(is_wanted)))
         else:
             self.label_tables.append(self._kept(table.filter(pl.col("attribute") == LABEL)))
 

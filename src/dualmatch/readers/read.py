@@ -176,7 +176,7 @@ def read(
     if not sources:
         raise InputError("no file given; a graph needs at least one")
     with_labels = replace(options, literals=options.literals or options.names == "auto")
-    collector = Collector(with_labels, files_before, known)
+    collector = Collector(with_labels, files_before, known, keeps_texts=options.literals)
     names = [_collect(source, collector) for source in sources]
     graph = collector.graph(name or names[0])
     logger.info("read %r", graph)

@@ -33,7 +33,8 @@ def read_rdf(file: BinaryIO, path: Path, collector: Collector, format: str) -> N
     options = collector.options
     number = collector.files_before + len(collector.are_sets)
     prefix = f"{number}/" if number else ""  # no label of a blank node can hold a slash
-    quads = read_quads(file, path, format, collector.rejections, prefix, options.longest_line)
+    longest = options.longest_line
+    quads = read_quads(file, path, format, collector.rejections, prefix, longest, keeps_texts=collector.keeps_texts)
     collector.check_room(quads.plain, quads.reified)
     found = statements_of(quads, options.time_predicates, collector.times)
     facts, dates = found.facts, found.dates

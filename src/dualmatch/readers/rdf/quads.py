@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -14,7 +15,9 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple
 from dualmatch.errors import InputError
 from dualmatch.files.bounded import LONGEST_LINE
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
+from dualmatch.graph.written_dates import LONGEST
 from dualmatch.readers.rdf.bounds import DEEPEST, BoundedFile, is_nested_too_deep
+from dualmatch.readers.rdf.entity_values import NAMES
 from dualmatch.readers.rdf.language_tags import LanguageTags
 from dualmatch.readers.rdf.triple_lines import REIFIES, OddLine, Quads, plain_lines
 from dualmatch.readers.rejected_lines import Rejections
@@ -35,6 +38,8 @@ _RECOVERS: Final = {"turtle", "trig"}
 # Lines are parsed out of their place: a message's own file:line is the right one.
 _POSITION: Final = re.compile(r"^Parser error (?:at|between) line [\w ]*?: ")
 _AT_ONCE: Final = 1000
+_LONGEST_TEXT: Final = 2 * LONGEST
+"""What is longer is no date, and of no use unless it is a name."""
 _MOST_ERRORS: Final = 1000  # of one line
 _UNNAMED: Final = re.compile(r"[0-9a-f]{24,32}\Z")
 
@@ -46,18 +51,20 @@ def read_quads(
     rejections: Rejections,
     blank_prefix: str = "",
     longest: int = LONGEST_LINE,
+    keeps_texts: bool = True,
 ) -> Quads:
     """Parse a file; statements that are no RDF are rejected, and the rest of the file is read.
 
     `blank_prefix` goes before the name of every blank node, to keep those of several files apart. No line is longer
-    than `longest`.
+    than `longest`. Without `keeps_texts`, long literals that are no names are cut: they are counted, never read.
     """
     parts: list[Quads] = []
     tags = LanguageTags()
-    parser = _Parser(path, format, rejections, tags)
+    longest_text = None if keeps_texts else _LONGEST_TEXT
+    parser = _Parser(path, format, rejections, tags, longest_text)
     if format in _BY_LINES:
         for quads, others in plain_lines(file, format in _HAS_GRAPHS, longest):
-            parts.append(quads)
+            parts.append(quads if keeps_texts else _cut(quads))
             parser.take(parser.quads_of_lines(others))
     elif path == STANDARD_INPUT or format == "jsonld":  # whose parser leaves out what has a long tag without a word
         parser.take(parser.quads_of_file(tags.file_with_short(file), are_short=True))
@@ -65,7 +72,7 @@ def read_quads(
         try:
             parser.take(parser.quads_of_file(file))
         except _LongTagError:
-            parser = _Parser(path, format, rejections, tags)
+            parser = _Parser(path, format, rejections, tags, longest_text)
             with opened(path) as again:
                 parser.take(parser.quads_of_file(tags.file_with_short(again), are_short=True))
     parser.report()
@@ -73,6 +80,15 @@ def read_quads(
     plain, reified = pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts])
     plain, reified = tags.restored(plain), tags.restored(reified)
     return Quads(_prefixed(plain, blank_prefix), _prefixed(reified, blank_prefix), tags.note)
+
+
+def _cut(quads: Quads) -> Quads:
+    is_long = pl.col("literal") & (pl.col("o").str.len_bytes() > _LONGEST_TEXT) & ~pl.col("p").is_in([*NAMES])
+    if not quads.plain.select(is_long.any()).item():
+        return quads
+    # Joined with nothing, so that the text is a new one, and the long one can go.
+    short = pl.concat_str(pl.col("o").str.head(_LONGEST_TEXT), pl.lit(""))
+    return replace(quads, plain=quads.plain.with_columns(o=pl.when(is_long).then(short).otherwise("o")))
 
 
 class _LongTagError(Exception):
@@ -103,11 +119,16 @@ class _Columns:
         self.context: list[str | None] = []
         """The graph of a plain triple, the node of a reified one."""
 
-    def add(self, subject: str, predicate: str, object_: Any, name_of: Callable[[str], str]) -> None:
+    def add(
+        self, subject: str, predicate: str, object_: Any, name_of: Callable[[str], str], longest: int | None = None
+    ) -> None:
         self.s.append(subject)
         self.p.append(predicate)
-        self.o.append(name_of(object_.value) if type(object_) is BlankNode else object_.value)
+        value = name_of(object_.value) if type(object_) is BlankNode else object_.value
         is_literal = type(object_) is Literal
+        if is_literal and longest is not None and len(value) > longest and predicate not in NAMES:
+            value = value[:longest]
+        self.o.append(value)
         self.literal.append(is_literal)
         self.tag.append(
             (f"@{object_.language}" if object_.language else object_.datatype.value) if is_literal else None
@@ -127,8 +148,11 @@ class _Parser:
     those a random label, with which no two runs would agree.
     """
 
-    def __init__(self, path: Path, format: str, rejections: Rejections, tags: LanguageTags) -> None:
+    def __init__(
+        self, path: Path, format: str, rejections: Rejections, tags: LanguageTags, longest_text: int | None
+    ) -> None:
         self.path, self.format, self.rejections, self.tags = path, format, rejections, tags
+        self._longest_text = longest_text
         self._errors: list[tuple[SyntaxError, int | None, str]] = []
         self._plain, self._reified = _Columns(), _Columns()
         self._blank_names: dict[str, str] = {}
@@ -137,13 +161,14 @@ class _Parser:
     def take(self, quads: Iterator[Quad]) -> None:
         """Keep statements."""
         plain, reified, has_graphs, name_of = self._plain, self._reified, self.format in _HAS_GRAPHS, self._name_of
+        longest = self._longest_text
         for quad in quads:
             # Any, and types compared by hand: this loop is most of the time that parsing takes.
             subject: Any = quad.subject
             object_: Any = quad.object
             name = name_of(subject.value) if type(subject) is BlankNode else subject.value
             if type(object_) is not Triple:
-                plain.add(name, quad.predicate.value, object_, name_of)
+                plain.add(name, quad.predicate.value, object_, name_of, longest)
                 graph: Any = quad.graph_name if has_graphs else None
                 if graph is None or type(graph) is DefaultGraph:
                     plain.context.append(None)
