@@ -6,6 +6,7 @@ Every error that these names raise on purpose is a `DualMatchError`. ``read_grou
 
 from pathlib import Path
 
+from dualmatch.charts.chart import Chart
 from dualmatch.config import Config
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import ConfigError, DualMatchError, InputError, MissingExtraError, OutputError
@@ -30,6 +31,7 @@ from dualmatch.version import __version__
 __all__ = [
     "Alignment",
     "BenchmarkFolder",
+    "Chart",
     "Config",
     "ConfigError",
     "DualMatchError",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from markupsafe import Markup
 
 from dualmatch.charts.chart import Chart
-from dualmatch.charts.markup import el, joined
+from dualmatch.charts.markup import el, joined, visible
 
 WIDTH: Final = 560
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 12, 34
@@ -18,6 +19,7 @@ _LEGEND: Final = 18  # the height of a row of the legend, above the rest
 _TICKS: Final = 5
 _CHARACTER: Final = 8.5  # about the width of one in a tick's label, on a narrow screen
 _MOST_NUMBERED: Final = 24  # bars that have room for their number
+_ROW, _LABEL = 33, 90  # of a waterfall: the height of a step, and how many letters its label may have
 _LOPSIDED: Final = 20  # so many times the usual bar, the highest leaves nothing to see of the others
 _LOG_FLOOR: Final = math.log10(0.5)  # of a logarithmic scale: a bar of one is still seen
 
@@ -148,6 +150,22 @@ def shares(parts: Sequence[tuple[str, int, str]], title: str) -> Chart:
         drawn.append(_bar(f"{label}: {count:,}", x(before), legend + 4, max(wide - 1, 0.0), 26, style))
         before += count / whole
     return _chart(title, legend + 34, key, *drawn)
+
+
+def sum_chart(steps: Sequence[tuple[str, float]], title: str) -> Chart:
+    """A waterfall: what each step adds, a bar from where the last one ended, and what all come to."""
+    sums = [0.0, *accumulate(value for _, value in steps)]
+    x = Axis(min(sums), max(sums), 2, WIDTH - 64)
+    rows = [(words, value, start) for (words, value), start in zip(steps, sums, strict=False)]
+    drawn = [el("line", class_="grid", x1=x(0.0), x2=x(0.0), y1=0, y2=_ROW * (len(rows) + 1))]
+    for place, (words, value, start) in enumerate([*rows, ("together", sums[-1], 0.0)]):
+        top, (left, right) = place * _ROW, sorted((x(start), x(start + value)))
+        style, wide = "one" if value >= 0 else "two", max(1.0, round(right - left, 2))
+        label = words if len(words) <= _LABEL else f"{words[: _LABEL - 1]}…"
+        drawn.append(tick(visible(label), 2, top + 12, "start"))
+        drawn.append(_bar(f"{words}: {value:+.2f}", left, top + 17, wide, 10, style))
+        drawn.append(el("text", f"{value:+.2f}", class_="count", x=WIDTH - 2, y=top + 26, text_anchor="end"))
+    return _chart(title, _ROW * (len(rows) + 1) + 2, *drawn)
 
 
 def stairs(first: float, width: float, heights: Sequence[float]) -> list[tuple[float, float]]:

@@ -13,6 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from dualmatch.charts.chart import Chart
+from dualmatch.charts.distributions import calibration_chart
 from dualmatch.graph.arrays import Flags, Floats, Ids, Pairs, Rows
 from dualmatch.methods.alignment import Alignment, SoftPlan
 from dualmatch.methods.validation import KnownPairs, check_pairs
@@ -85,6 +87,11 @@ class Calibration:
     bins: tuple[CalibrationBin, ...]
     all: CalibrationOfAll | None = None
 
+    def plot(self) -> Chart:
+        """Confidence against the share of right links, with the number of links at each point."""
+        points = [(each.confidence, each.precision) for each in self.bins]
+        return calibration_chart(points, [each.pairs for each in self.bins])
+
 
 @dataclass(frozen=True)
 class CalibrationOfAll:
@@ -117,6 +124,10 @@ class Evaluation:
     calibration: Calibration
     verdicts: Verdicts
     pseudo_seeds: PairQuality | None
+
+    def plot_calibration(self) -> Chart:
+        """How far the confidence of the links can be trusted: it against the share that is right."""
+        return self.calibration.plot()
 
 
 def evaluate(alignment: Alignment, gold: KnownPairs, groups: Mapping[str, Pairs] | None = None) -> Evaluation:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from dualmatch.charts.chart import Chart
 from dualmatch.charts.markup import el, visible
+from dualmatch.charts.svg import sum_chart
+from dualmatch.errors import InputError
 from dualmatch.graph.shown_name import ShownName, shown_name
 from dualmatch.methods.evidence.pair_evidence import LABELS_COMPARED, Balance
 
@@ -158,6 +161,30 @@ class Explanation:
             if other.lacks:
                 lines += ["  lacks:", *_lack_lines(other.lacks, top)]
         return "\n".join(lines)
+
+    def plot(self, top: int = 8) -> Chart:
+        """What adds up to the log-odds of the link or, where there is none, of the best candidate, step by step.
+
+        At most `top` facts have a bar of their own.
+
+        Raises
+        ------
+        InputError
+            Where there is no candidate.
+        """
+        of = self._drawn()
+        name = shown_name(*((self.match, self.match_label) if isinstance(of, Explanation) else (of.name, of.label)))
+        steps = [(str(fact), fact.weight) for fact in of.shared[:top]]
+        if rest := of.shared[top:]:
+            steps.append((f"{len(rest):,} more shared facts", sum(fact.weight for fact in rest)))
+        steps += of.balance.in_words()
+        return sum_chart(steps, f"{shown_name(self.entity, self.label)} = {name}? Log-odds {of.log_odds:+.2f}")
+
+    def _drawn(self) -> Explanation | Candidate:
+        """What a chart is about."""
+        if self.match is None and not self.others:
+            raise InputError(f"{self.entity} has no candidate, so there is nothing to draw: {self.reason}")
+        return self if self.match is not None else self.others[0]
 
     def _repr_html_(self) -> str:
         return str(el("pre", "\n".join(visible(line, 400) for line in self.in_words().split("\n"))))

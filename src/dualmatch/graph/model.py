@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Self
@@ -13,7 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dualmatch.charts.chart import Chart
+from dualmatch.charts.distributions import Years, times_chart
 from dualmatch.charts.frame_html import SHOWN_ROWS, frame_html
+from dualmatch.charts.markup import visible
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column
@@ -249,6 +252,23 @@ class TemporalGraph:
         [('Ada', 'met', 'Charles', '1833', '1833')]
         """
         return fact_table(self)
+
+    def plot_times(self, other: TemporalGraph | None = None) -> Chart:
+        """When facts begin; with another graph, both over the same years.
+
+        Raises
+        ------
+        InputError
+            Where no fact has a time.
+        """
+        from dualmatch.graph.profile import profile_of  # which describes graphs, and so needs this module
+
+        graphs = [self] if other is None else [self, other]
+        lines = [(graph.name, profile_of(graph).timeline) for graph in graphs]
+        dated = [Years(visible(name, 40), *astuple(line)) for name, line in lines if line is not None]
+        if not dated:
+            raise InputError(f"no fact of {' or '.join(graph.name for graph in graphs)} has a time")
+        return times_chart(dated, "time id" if self.opaque_times else "year")
 
     def _repr_html_(self) -> str:
         head = self.with_facts(np.arange(min(self.n_facts, SHOWN_ROWS)), np.arange(min(len(self.dates), SHOWN_ROWS)))

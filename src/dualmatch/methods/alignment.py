@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.relations import RelationAlignment
+from dualmatch.charts.chart import Chart
+from dualmatch.charts.distributions import confidence_chart, verdict_shares
 from dualmatch.charts.frame_html import frame_html
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.assignment import NO_SIMILARITY
@@ -227,6 +229,20 @@ class Alignment:
     def relations_to_polars(self) -> pl.DataFrame:
         """Which relations say the same: source, target, direction (same or inverse), score and support."""
         return relation_table(self)
+
+    def plot_confidence(self) -> Chart:
+        """How many of the links that were found have how much confidence.
+
+        >>> from dualmatch import align
+        >>> align([("Ada", "met", "Charles", "1833")], [("Q1", "P1", "Q2", "1833")]).plot_confidence().title
+        'Links by confidence'
+        """
+        return confidence_chart(self.confidence[~self.is_seed])
+
+    def plot_verdicts(self) -> Chart:
+        """How many source entities are linked, undecided and without a match."""
+        without = int(self.unlinked.is_no_match.sum())
+        return verdict_shares(len(self.pairs), len(self.unmatched) - without, without)
 
     def _repr_html_(self) -> str:
         return frame_html(repr(self), self.to_polars(), self.source.n_entities)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from dualmatch.charts.chart import Chart
 from dualmatch.charts.markup import Child, percent
-from dualmatch.charts.svg import Line, lines
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.evaluate import Calibration
 from dualmatch.evaluate.causes import CAUSES, cause_of
@@ -53,23 +50,6 @@ def unknown_pairs(findings: Findings) -> list[Link]:
         return []
     rows = findings.basis.source.entity_rows, findings.basis.target.entity_rows
     return [pair for pair in findings.gold or () if pair[0] not in rows[0] or pair[1] not in rows[1]]
-
-
-def calibration_chart(calibration: Calibration) -> Chart:
-    """Confidence against the share of right links, with the number of links at each dot."""
-    points = [(each.confidence, each.precision) for each in calibration.bins]
-    low = max(0.0, math.floor(10 * min(min(point) for point in points) - 0.5) / 10)
-    return lines(
-        [
-            Line("if confidence were exact", [(low, low), (1.0, 1.0)], "ideal"),
-            Line("links", points, "one", dots=True, counts=[each.pairs for each in calibration.bins]),
-        ],
-        "Share of right links against their confidence, with the number of links",
-        x_label="confidence",
-        x_range=(low, 1.0),
-        y_range=(low, 1.0),
-        percent=True,
-    )
 
 
 def calibration_rows(calibration: Calibration) -> Rows:

@@ -10,8 +10,9 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from dualmatch.charts.chart import Chart
+from dualmatch.charts.distributions import STYLES, Years, times_chart, verdict_shares
 from dualmatch.charts.markup import Child, el, joined, name_of, percent, visible
-from dualmatch.charts.svg import Bars, Line, bars, lines, shares, stairs, weight_bar
+from dualmatch.charts.svg import Bars, Line, bars, lines, weight_bar
 from dualmatch.decode.verdicts import Unlinked, Verdict
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.explain.explain import explain_entity
@@ -34,9 +35,7 @@ _PRECISION: Final = {
     "none": "no time",
     "id": "a bare id",
 }
-_STYLES: Final = ("one", "two")
 _SIMILAR: Final = 1.25  # counts of graphs whose sizes differ by a larger factor are compared as shares
-_BINS: Final = 20
 _THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 _MEDIUM: Final = 0.75
 _EXAMPLES: Final = 3
@@ -58,22 +57,11 @@ def _dated(graph: GraphProfile) -> float | None:
 
 def timeline(graphs: Graphs) -> Chart | None:
     """When facts begin, both graphs over the same years; None where no fact has a time."""
-    dated = [
-        (side, style, each.timeline) for side, style, each in zip(_SIDES, _STYLES, graphs, strict=True) if each.timeline
-    ]
+    dated = [(side, each.timeline) for side, each in zip(_SIDES, graphs, strict=True) if each.timeline is not None]
     if not dated:
         return None
-    drawn = [
-        Line(side, stairs(line.first, line.width, [n / line.width / sum(line.counts) for n in line.counts]), style)
-        for side, style, line in dated
-    ]
-    highest = max(share for line in drawn for _, share in line.points)
     unit = "time id" if any("id" in each.precision for each in graphs) else "year"
-    title = f"When facts begin: share of each graph's dated facts, by {unit}"
-    years = [at for line in drawn for at, _ in line.points]
-    return lines(
-        drawn, title, x_range=(min(years), max(years)), y_range=(0.0, 1.05 * highest), percent=True, years=True
-    )
+    return times_chart([Years(side, line.first, line.width, line.counts) for side, line in dated], unit)
 
 
 def precision_rows(graphs: Graphs) -> Rows:
@@ -96,7 +84,7 @@ def degrees(graphs: Graphs) -> Chart:
         Bars(
             side, [n / (size if as_shares else 1) for n in (*each.degrees, *[0] * (longest - len(each.degrees)))], style
         )
-        for side, style, each, size in zip(_SIDES, _STYLES, graphs, sizes, strict=True)
+        for side, style, each, size in zip(_SIDES, STYLES, graphs, sizes, strict=True)
     ]
     of = "share of each graph's entities" if as_shares else "entities"
     return bars(labels, drawn, f"How many facts entities have: {of}", x_label="facts", percent=as_shares)
@@ -104,8 +92,7 @@ def degrees(graphs: Graphs) -> Chart:
 
 def verdict_chart(findings: Findings) -> Chart:
     """How many source entities got which verdict."""
-    parts = [("linked", len(findings.links), "one"), ("undecided", len(findings.undecided), "two")]
-    return shares([*parts, ("no match", len(findings.no_matches), "rest")], "Source entities by verdict")
+    return verdict_shares(len(findings.links), len(findings.undecided), len(findings.no_matches))
 
 
 def reason_rows(none: Unlinked) -> Rows:
@@ -115,14 +102,6 @@ def reason_rows(none: Unlinked) -> Rows:
         for verdict in (Verdict.UNDECIDED, Verdict.NO_MATCH)
         for reason, count in reasons_of(none, verdict is Verdict.NO_MATCH).items()
     ]
-
-
-def confidences(found: NDArray[np.float64]) -> Chart:
-    """The distribution of confidence, from the lowest on."""
-    first = min(_BINS - 1, int(found.min() * _BINS))
-    counts = np.histogram(found, bins=_BINS - first, range=(first / _BINS, 1.0))[0]
-    labels = [f"{place / _BINS:.2f}" for place in range(first, _BINS)]
-    return bars(labels, [Bars("links", counts.tolist())], "Links by confidence", x_label="confidence from")
 
 
 def threshold_rows(findings: Findings) -> Rows:

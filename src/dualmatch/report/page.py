@@ -6,6 +6,7 @@ import shlex
 
 from markupsafe import Markup
 
+from dualmatch.charts import distributions
 from dualmatch.charts.chart import CHART_STYLE
 from dualmatch.charts.markup import percent, templates
 from dualmatch.report import against_gold, figures
@@ -18,7 +19,7 @@ DOUBTFUL = 0.9
 
 def report_page(findings: Findings, menu: Markup | None = None) -> str:
     """The whole page; it loads nothing from anywhere, and holds no script. `menu`: of the pages around it."""
-    made = templates("dualmatch.report", findings=findings, figures=figures, gold=against_gold)
+    made = templates("dualmatch.report", findings=findings, figures=figures, gold=against_gold, charts=distributions)
     record, outcome = findings.record, findings.outcome
     page = made.get_template("report.html").render(
         menu=menu or "",

@@ -1,0 +1,86 @@
+"""Charts by public names: what they show is what the object holds, and notebooks can show them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import lives
+from dualmatch import Alignment, Chart, InputError, TemporalGraph, align, evaluate, explain
+from html_check import Page
+
+
+@pytest.fixture(scope="module")
+def alignment() -> Alignment:
+    return align(*lives())
+
+
+def counts(chart: Chart) -> list[int]:
+    return [int(number) for number in re.findall(r'class="count"[^>]*>(\d+)<', chart.drawing)]
+
+
+def sums_of(chart: Chart) -> list[float]:
+    return [float(number) for number in re.findall(r'class="count"[^>]*>([+-][\d.]+)<', chart.drawing)]
+
+
+def test_confidence_and_verdicts_count_every_entity_once(alignment: Alignment) -> None:
+    assert sum(counts(alignment.plot_confidence())) == len(alignment.pairs)
+    shown = re.findall(r"(linked|undecided|no match) ([\d,]+) \(", alignment.plot_verdicts().drawing)
+    assert {name: int(count) for name, count in shown} == {
+        verdict: alignment.verdicts.count(verdict) for verdict in ("linked", "undecided", "no match")
+    }
+
+
+def test_calibration_has_a_point_for_each_bin(alignment: Alignment) -> None:
+    gold = [(source, target) for source, target, _ in alignment.links()]
+    found = evaluate(alignment, gold)
+    assert counts(found.plot_calibration()) == [each.pairs for each in found.calibration.bins]
+    nothing = evaluate(align(*lives(), min_confidence=1.0), gold)
+    assert counts(nothing.plot_calibration()) == []
+
+
+def test_times_of_one_graph_or_of_two() -> None:
+    source, target = lives()
+    one, both = source.plot_times(), source.plot_times(target)
+    assert one.drawing.count("<polyline") == 1
+    assert both.drawing.count("<polyline") == 2
+    assert "one view" in both.drawing
+    assert "share of the graph" in one.title
+    undated = TemporalGraph.from_facts([("Ada", "met", "Charles")], "undated")
+    with pytest.raises(InputError, match="no fact of undated has a time"):
+        undated.plot_times()
+    assert undated.plot_times(source).drawing.count("<polyline") == 1
+
+
+def test_a_waterfall_adds_up(alignment: Alignment) -> None:
+    source = alignment.links()[0][0]
+    why = explain(alignment, source)
+    *parts, total = sums_of(why.plot())
+    assert sum(parts) == pytest.approx(total, abs=0.01 * len(parts))
+    assert total == pytest.approx(why.log_odds, abs=0.005)
+    assert len(sums_of(why.plot(top=0))) == len(parts) + 1 - len(why.shared) + (1 if why.shared else 0)
+    undecided = [explain(alignment, alignment.source.entities[row]) for row in alignment.unmatched.tolist()]
+    for each in (each for each in undecided if each.others):
+        assert sums_of(each.plot())[-1] == pytest.approx(each.others[0].log_odds, abs=0.005)
+    with pytest.raises(InputError, match="Nobody has no candidate"):
+        explain(alignment, "Nobody").plot()
+
+
+def test_notebooks_show_them(alignment: Alignment, tmp_path: Path) -> None:
+    source, target = lives()
+    charts = [alignment.plot_confidence(), alignment.plot_verdicts(), source.plot_times(target)]
+    charts.append(explain(alignment, alignment.links()[0][0]).plot())
+    for number, chart in enumerate(charts):
+        page = Page(chart._repr_html_())
+        assert page.unbalanced == []
+        assert page.count("figcaption") == 1
+        assert chart._repr_svg_().startswith("<svg")
+        chart.save(tmp_path / f"{number}.svg")
+    assert len([*tmp_path.iterdir()]) == 4
+    assert alignment.plot_confidence() == alignment.plot_confidence()
+    empty = align(*lives(), min_confidence=1.0)
+    assert isinstance(empty.plot_confidence(), Chart)
+    assert np.array_equal(empty.pairs, np.zeros((0, 2)))
