@@ -100,7 +100,7 @@ def test_the_order_of_rows_changes_no_bit(aligned: tuple[SimulatedPair, Evidence
         np.testing.assert_array_equal(shuffled.no_partner[side], result.no_partner[side][rows])
 
 
-@pytest.mark.parametrize("engine", [InProcess(threads=1), InProcess(threads=1, block_rows=37)])
+@pytest.mark.parametrize("engine", [InProcess(threads=2), InProcess(threads=2, block_rows=37)])
 def test_threads_and_blocks_change_no_bit(engine: InProcess, aligned: tuple[SimulatedPair, EvidenceResult]) -> None:
     pair, result = aligned
     other = align_by_evidence(Problem.of(pair.source, pair.target, engine=engine))

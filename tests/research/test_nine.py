@@ -6,8 +6,11 @@ import csv
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,12 +18,15 @@ import torch
 
 from conftest import refused
 from dualmatch.cli.main import main
+from dualmatch.config import Config
+from dualmatch.errors import DualMatchError
 from dualmatch.graph.times import parse_date
+from dualmatch.research.experiments import scalability
 from dualmatch.research.experiments.case_study import CHANNELS, choices, clearest, is_right
 from dualmatch.research.experiments.catalogue import DRAW_FIGURES, EXPERIMENTS
 from dualmatch.research.experiments.cells import Cells
 from dualmatch.research.experiments.open_world import cut_world
-from dualmatch.research.experiments.scalability import growth
+from dualmatch.research.experiments.scalability import growth, sampled
 from dualmatch.research.experiments.subject import open_subject
 from dualmatch.research.experiments.workbench import QUICK, Workbench
 from dualmatch.simulate import World, simulate, write_folder
@@ -30,13 +36,20 @@ HYBRID = World(
 )
 # Few facts an entity over ten years: some are first heard of after 2014-01-01.
 DATED = World(entities=90, mean_facts=3, min_facts=1, seed_share=0.3, common_share=0.7, seed=2)
-_UNIT_USERS = ("workbench", "results")
+_UNIT_USERS = ("workbench", "results", "scalability")
 pytestmark = pytest.mark.slow
+
+
+def measured_here(call: list[str], **_options: object) -> subprocess.CompletedProcess[str]:
+    """What a child process would print, which takes seconds to start."""
+    asked = json.loads(call[-1])
+    found = scalability.measure_sample(Path(asked["folder"]), asked["share"], Config.checked(**asked["config"]))
+    return subprocess.CompletedProcess(call, 0, json.dumps(found), "")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_time_for_units() -> Iterator[None]:
-    """The machine's unit takes a second a cell to measure, and nothing here looks at it.
+    """The machine's unit takes a second a cell to measure, and nothing here looks at it. Samples need no process.
 
     Switches of the whole process stay as they are: denormal numbers that are flushed would fail other tests.
     """
@@ -45,6 +58,7 @@ def _no_time_for_units() -> Iterator[None]:
         patch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)
         for name in _UNIT_USERS:
             patch.setattr(f"dualmatch.research.experiments.{name}.quick_unit_seconds", lambda: 1.0)
+        patch.setattr(scalability, "subprocess", SimpleNamespace(run=measured_here))
         yield
 
 
@@ -369,6 +383,20 @@ def test_what_evidence_says_of_the_cases(data: list[str], out: Path) -> None:
 def test_growth_is_the_slope_of_the_logarithms() -> None:
     by_share = {share: {"entities": [share, share], "seconds": {"total": share**1.5}} for share in (20, 40, 100)}
     assert growth(by_share, "total") == pytest.approx(1.5)
+
+
+def test_a_sample_is_measured_in_a_process_of_its_own(
+    data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scalability, "subprocess", subprocess)
+    bench = Workbench(open_subject(Path(data[3])), Cells(tmp_path / "cells"), QUICK)
+    found = sampled(bench, "evidence", 50)
+    assert found is not None
+    assert found["entities"] == [44, 44]
+    assert 50 < found["peak_mb"] < 2000
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(DualMatchError, match="the run of evidence on a sample of 20 % failed: no message"):
+        sampled(bench, "evidence", 20)
 
 
 def test_samples_tell_time_and_memory(out: Path) -> None:

@@ -50,13 +50,13 @@ class EngineOptions:
             raise InputError(f"--engine dask is for method evidence; {method} computes in one process")
 
     def opened(self, method: str) -> AbstractContextManager[Engine | None]:
-        """The engine for a run; None where the method has no use for one."""
+        """The engine for a run; None where the method has no use for one, or chooses its own."""
         from dualmatch.engine import InProcess
 
         if method != "evidence":
             return nullcontext()
         if self.kind == "process":
-            return nullcontext(InProcess() if self.threads is None else InProcess(self.threads))
+            return nullcontext(None if self.threads is None else InProcess(self.threads))
         from dualmatch.engine.cluster import Cluster
 
         return Cluster(self.scheduler, self.workers, exchange=self.exchange)
@@ -89,7 +89,7 @@ engine_options = gathered(
             "--threads",
             type=click.IntRange(1, MOST_THREADS),
             help="With --engine process: threads that compute; reading has its own, bounded by POLARS_MAX_THREADS.  "
-            "[default: cores]",
+            "[default: cores; one for small graphs]",
         ),
         path_option(
             "--exchange",

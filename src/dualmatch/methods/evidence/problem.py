@@ -30,6 +30,7 @@ Part = Literal["relations", "cavity", "open support"]
 neighbours whose partner is not known yet."""
 
 _FEW_SEEDS: Final = 0.2  # of the smaller graph
+_WORTH_THREADS: Final = 20_000  # facts and entities of both graphs
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class Problem:
             target,
             given,
             Forbidden(given[:0]) if forbidden is None else forbidden,
-            InProcess() if engine is None else engine,
+            _default_engine(source, target) if engine is None else engine,
             literals,
             many_to_one,
             frozenset(without),
@@ -152,3 +153,9 @@ class Problem:
     def open_partners(self, unmatched: Unmatched) -> Unmatched:
         """Whose partner counts as not found yet; nobody's where that is to be done without."""
         return Unmatched.nobody(self.shape) if "open support" in self.without else unmatched
+
+
+def _default_engine(*graphs: TemporalGraph) -> InProcess:
+    """Threads for large graphs; for small ones, starting and waiting for them takes longer than they save."""
+    size = sum(graph.n_facts + graph.n_entities for graph in graphs)
+    return InProcess() if size >= _WORTH_THREADS else InProcess(threads=1)
