@@ -195,11 +195,14 @@ def test_half_a_character_is_rejected_and_can_be_skipped(tmp_path: Path, place: 
         pl.Series([float("inf"), 1900.0]),
     ],
 )
-def test_parquet_times_out_of_range_are_refused(tmp_path: Path, times: pl.Series) -> None:
+def test_parquet_times_out_of_range_are_refused(
+    tmp_path: Path, times: pl.Series, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "times.parquet"
     pl.DataFrame({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["c", "d"], "begin": times}).write_parquet(path)
     with pytest.raises(InputError, match=r"times\.parquet"):
         read_graph(path)
+    assert capfd.readouterr().err == ""  # nothing of a panic in Rust
     good = pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": ["c"], "begin": [date(1833, 6, 5)]})
     good.write_parquet(path)
     assert read_graph(path).n_facts == 1

@@ -7,6 +7,7 @@ from typing import Final, Protocol, TypeGuard
 import polars as pl
 
 from dualmatch.errors import InputError
+from dualmatch.files.panics import panics_unprinted
 
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, TypeError)
 
@@ -25,7 +26,8 @@ def is_frame(given: object) -> TypeGuard[ArrowFrame]:
 def frame_of(frame: ArrowFrame, name: object) -> pl.DataFrame:
     """A data frame of any library as one of polars; an `InputError`, which calls it `name`, where that cannot be."""
     try:
-        return frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
+        with panics_unprinted():
+            return frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
     except _BROKEN as error:
         problem = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(f"{name}: this data frame cannot be read ({problem})") from None

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import InputError, Problem, input_error
 from dualmatch.files.compressed import opened, unpacked_name
+from dualmatch.files.panics import panics_unprinted
 from dualmatch.files.parquet_check import check_parquet
 from dualmatch.files.text_lines import LINE, read_fields, refuse
 from dualmatch.links.naming import BUILT_IN, Naming, decoded
@@ -217,7 +218,8 @@ def _from_sssom(data: bytes, _: Naming) -> Rows:
 def _from_parquet(data: bytes, _: Naming) -> Rows:
     try:
         check_parquet(data)
-        table = pl.read_parquet(data)
+        with panics_unprinted():
+            table = pl.read_parquet(data)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         raise RowError(None, "no readable Parquet file; align again") from None
     if missing := _missing(table.columns, HEADER):

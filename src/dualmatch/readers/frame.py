@@ -10,6 +10,7 @@ import polars as pl
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, is_packed, shown
+from dualmatch.files.panics import panics_unprinted
 from dualmatch.files.parquet_check import check_parquet
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.frames import ArrowFrame, frame_of
@@ -27,13 +28,14 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
     data: Any = path if plain else io.BytesIO(file.read())
     try:
         check_parquet(path if plain else data.getvalue())
-        names = list(pl.read_parquet_schema(data))
+        with panics_unprinted():
+            names = list(pl.read_parquet_schema(data))
         if not plain:
             data.seek(0)
         shape = _shape(names, path, collector)
-        table = pl.read_parquet(
-            data, columns=[*dict.fromkeys(names[place] for place in shape.places.values())], glob=False
-        )
+        columns = [*dict.fromkeys(names[place] for place in shape.places.values())]
+        with panics_unprinted():
+            table = pl.read_parquet(data, columns=columns, glob=False)
     except _BROKEN as error:
         raise InputError(f"{shown(path)}: no readable Parquet file ({_first_line(error)}); write it again") from None
     _add(table, shape, names, path, collector)
@@ -93,7 +95,8 @@ def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
     elif not (kind.is_integer() or kind in (pl.Date, pl.Null) or isinstance(kind, pl.Categorical | pl.Enum)):
         raise InputError(f"{where}: column {column.name!r} holds {kind}; a {role} is text, a number or a date")
     try:
-        return column.cast(pl.String).alias(role)
+        with panics_unprinted():
+            return column.cast(pl.String).alias(role)
     except _BROKEN as error:
         raise InputError(f"{where}: column {column.name!r} cannot be read ({_first_line(error)})") from None
 
