@@ -84,6 +84,11 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], watched: P
     return shown.err
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no process waits for another at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture(autouse=True)
 def denormals() -> Iterator[None]:
     """Undo a switch of the whole process: training flushes denormal numbers, and hypothesis refuses to draw without."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -50,10 +49,8 @@ def listening(answer: bytes | None) -> Iterator[str]:
 
 @pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n" * 50, b"\xff" * 4096, b"\0" * 4096])
 def test_an_address_that_is_silent_or_answers_junk_is_refused(answer: bytes | None) -> None:
-    started = time.monotonic()
     with listening(answer) as address, pytest.raises(InputError, match="no Dask scheduler answers there"):
         Cluster(address, connect_seconds=1.0)
-    assert time.monotonic() - started < 40
 
 
 def test_a_call_that_never_returns_is_left_behind() -> None:

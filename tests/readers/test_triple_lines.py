@@ -63,7 +63,7 @@ def by_the_parser(text: str, has_graphs: bool) -> tuple[str | None, ...] | None:
     return name(quad.subject), name(quad.predicate), name(quad.object), graph
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(line(), st.booleans())
 @example("<http://e/a> <http://e/r> _:b .", False)
 @example('<http://e/a> <http://e/r> "x y"@en <http://e/g> .', True)

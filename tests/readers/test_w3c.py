@@ -16,7 +16,10 @@ from dualmatch.readers.rdf import quads
 from dualmatch.readers.read import read_graph
 
 TESTS = Path(__file__).parents[3] / "shared" / "data" / "rdf-tests" / "rdf"
-pytestmark = pytest.mark.skipif(not TESTS.is_dir(), reason=f"the W3C's RDF tests are not in {TESTS}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not TESTS.is_dir(), reason=f"the W3C's RDF tests are not in {TESTS}"),
+]
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 MANIFEST = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
