@@ -9,6 +9,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,9 @@ from dualmatch.links.decisions import ConflictError, DecisionLog, DecisionState,
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> DecisionLog:
-    return DecisionLog.open(tmp_path / "decisions.db")
+def log(tmp_path: Path) -> Iterator[DecisionLog]:
+    with closing(DecisionLog.open(tmp_path / "decisions.db")) as log:
+        yield log
 
 
 def test_every_verdict_has_its_say(log: DecisionLog) -> None:
@@ -63,8 +66,14 @@ def test_undo_takes_back_the_last_and_only_the_last(log: DecisionLog) -> None:
     assert log.live() == []
 
 
-def test_what_another_tab_did_is_noticed(log: DecisionLog) -> None:
-    other = DecisionLog.open(log.path)
+@pytest.fixture
+def other(log: DecisionLog) -> Iterator[DecisionLog]:
+    """The same file, open once more."""
+    with closing(DecisionLog.open(log.path)) as other:
+        yield other
+
+
+def test_what_another_tab_did_is_noticed(log: DecisionLog, other: DecisionLog) -> None:
     first = log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
     with pytest.raises(ConflictError, match="'Ada' was decided elsewhere"):
         other.decide(Verdict.REJECT, "Ada", "Q1", 0)
@@ -120,9 +129,9 @@ def test_many_threads_and_one_winner(log: DecisionLog) -> None:
 
 
 def _accept(path: Path, name: str) -> None:
-    log = DecisionLog.open(path)
-    for number in range(10):
-        log.decide(Verdict.ACCEPT, f"{name}{number}", f"Q{name}{number}", 0)
+    with closing(DecisionLog.open(path)) as log:
+        for number in range(10):
+            log.decide(Verdict.ACCEPT, f"{name}{number}", f"Q{name}{number}", 0)
 
 
 def test_two_processes_lose_nothing(log: DecisionLog) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -171,8 +173,14 @@ def test_hubs_are_cut_short() -> None:
     assert shown + view.rest + view.balance.total == pytest.approx(view.log_odds)
 
 
-def test_filters_and_what_comes_next(links: Path) -> None:
-    session = Session(links, read_run(links), DecisionLog.open(links.with_name("d.db")))
+@pytest.fixture
+def log(links: Path) -> Iterator[DecisionLog]:
+    with closing(DecisionLog.open(links.with_name("d.db"))) as log:
+        yield log
+
+
+def test_filters_and_what_comes_next(links: Path, log: DecisionLog) -> None:
+    session = Session(links, read_run(links), log)
     queue, names = session.queue, session.run.basis.source.entities
     every = session.rows(Filter())
     assert len(every) == len(names)

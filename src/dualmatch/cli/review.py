@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import webbrowser
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -70,4 +71,5 @@ def review_command(
     console.note(f"decisions go to {serving.session.log.path}; end with Ctrl-C")
     if not no_open:
         webbrowser.open(serving.address)
-    serving.run()
+    with closing(serving.session.log):
+        serving.run()

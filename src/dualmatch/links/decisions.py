@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -193,17 +193,21 @@ class DecisionLog:
             raise InputError(f"{path}: is not a file of decisions; give another name")
         if not create and not path.exists():
             raise InputError(f"{path}: no such file; dualmatch review makes it")
-        try:
-            # An absolute path: SQLite takes :memory: and the empty name for no file at all.
-            whole = path.absolute()
-            connection = sqlite3.connect(whole, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA trusted_schema = OFF")  # somebody else may have made the file
-            connection.execute("PRAGMA journal_mode = DELETE")
-            connection.execute("PRAGMA synchronous = EXTRA")  # as FULL, and the journal's end reaches the disk, too
-            _prepare(connection)
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: cannot be used as a file of decisions ({error}); give another name") from None
-        return cls(connection, path)
+        with ExitStack() as stack:
+            try:
+                # An absolute path: SQLite takes :memory: and the empty name for no file at all.
+                whole = path.absolute()
+                connection = sqlite3.connect(whole, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+                stack.callback(connection.close)
+                connection.execute("PRAGMA trusted_schema = OFF")  # somebody else may have made the file
+                connection.execute("PRAGMA journal_mode = DELETE")
+                connection.execute("PRAGMA synchronous = EXTRA")  # as FULL, and the journal's end reaches the disk, too
+                _prepare(connection)
+            except sqlite3.Error as error:
+                why = f"cannot be used as a file of decisions ({error}); give another name"
+                raise InputError(f"{path}: {why}") from None
+            stack.pop_all()
+            return cls(connection, path)
 
     def close(self) -> None:
         self._connection.close()
