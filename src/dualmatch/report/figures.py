@@ -52,7 +52,7 @@ def graph_rows(graphs: Graphs) -> Rows:
 
 
 def _dated(graph: GraphProfile) -> float | None:
-    return 1 - graph.precision["none"] / graph.facts if graph.facts else None
+    return 1 - graph.precision.get("none", 0) / graph.facts if graph.facts else None
 
 
 def timeline(graphs: Graphs) -> Chart | None:
