@@ -165,3 +165,9 @@ def test_lines_left_out_are_told_and_written(tmp_path: Path, capsys: pytest.Capt
     shown = capsys.readouterr()
     assert f"note: 1 line was left out; see {rejected} for the reasons" in shown.err
     assert rejected.read_text().splitlines()[1].split("\t")[1] == "3"
+
+
+def test_relations_that_no_fact_has_are_not_listed() -> None:
+    graph = read_graph(FACTS)
+    said = inspect_graph(replace(graph, relations=(*graph.relations, "never")))
+    assert [each.facts for each in said.most_frequent_relations] == [2, 1, 1]

@@ -141,6 +141,7 @@ def _frequent_relations(graph: TemporalGraph) -> tuple[RelationCount, ...]:
     dated = relation[(begin != UNKNOWN) | (end != UNKNOWN)]
     dated_counts = np.bincount(dated, minlength=graph.n_relations)
     most = np.argsort(-counts, kind="stable")[:SHOWN_RELATIONS]
+    most = most[counts[most] > 0]  # a benchmark folder may list relations that no fact has
     return tuple(RelationCount(graph.relations[row], int(counts[row]), int(dated_counts[row])) for row in most)
 
 

@@ -79,3 +79,9 @@ def test_headers_that_promise_too_much_are_refused() -> None:
             check_parquet(changed)
         except ValueError:
             continue
+
+
+def test_lists_in_lists_without_end_are_refused() -> None:
+    footer = b"\x19" * 4000  # a list of one list of one list …
+    with pytest.raises(ValueError, match="nested too deep"):
+        check_parquet(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")

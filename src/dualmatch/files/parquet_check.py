@@ -97,8 +97,6 @@ class _Compact:
         self._data, self.at, self._end, self._left = data, at, end, _MOST_FIELDS
 
     def struct(self, depth: int = 0) -> Fields:
-        if depth > _DEEPEST:
-            raise ValueError("its headers are nested too deep")
         fields: Fields = {}
         number = 0
         while head := self._byte():
@@ -110,6 +108,8 @@ class _Compact:
         self._left -= 1
         if self._left < 0:
             raise ValueError("it has too many columns or row groups")
+        if depth > _DEEPEST:
+            raise ValueError("its headers are nested too deep")
         if kind in (1, 2):
             return kind == 1
         if kind == 3:
