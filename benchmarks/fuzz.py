@@ -116,14 +116,105 @@ def _graphs() -> dict[str, bytes]:
         ).encode(),
         "array.json": ("[" + ",".join(lines) + "]").encode(),
         "g.json": ("[\n" + ",\n".join(lines) + "\n]\n").encode(),
+        "people.csv": PEOPLE.encode(),
+        "members.csv": MEMBERS.encode(),
+        "since.tsv": SINCE.encode(),
+        "merged.csv": (table.replace("end\n", "end,said_by\n").replace("e1,", ",", 1)).encode(),
+        "wild.ttl": WILD.encode(),
+        "wikibase.ttl": WIKIBASE.encode(),
+        "maps.jsonld": MAPS.encode(),
+        "entity.json": _entity_data().encode(),
     }
     found["g.csv.gz"], found["g.nt.zst"] = gzip.compress(found["g.csv"]), zstandard.compress(found["g.nt"])
     found["g.ttl.bz2"] = bz2.compress(found["g.ttl"])
     return found
 
 
+DATES = (
+    "1815-12-10",
+    "circa 1830",
+    "1830s",
+    "183X",
+    "1830/1831",
+    "01 January 2019",
+    "20130401",
+    "44 BCE",
+    "unknown",
+    "",
+)
+PEOPLE = "id,name,born,died,place,work\n" + "".join(
+    f"e{n},Name {n},{1800 + n}-02-03,{date},{('Rome', 'Bonn')[n % 2]},{('poet; clerk', 'clerk', '')[n % 3]}\n"
+    for n, date in enumerate(DATES)
+)
+MEMBERS = "person,area,party,from,to,personLabel\n" + "".join(
+    f" e{n} ,north,{('red', '')[n % 2]},{1900 + n},{('', 1950 + n)[n % 2]},Name {n}\n" for n in range(8)
+)
+SINCE = (
+    "".join(f'e{n}\tr\te{n + 1}\t<occurs{("Since", "Until")[n % 2]}>\t"18{n}0-##-##"\n' for n in range(9)) + "a\tr\tb\n"
+)
+WILD = """@prefix : <http://e/> . @prefix time: <http://www.w3.org/2006/time#> .
+@prefix org: <http://www.w3.org/ns/org#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix prov: <http://www.w3.org/ns/prov#> .
+@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:e1 :born "1815-12-10"^^xsd:date ; :died "1852"^^xsd:gYear ; rdfs:label "x"@zh-classical , "e1"@en .
+:e2 :in :e3 ; time:hasTime [ time:hasBeginning [ time:inDateTime [ time:year "1830" ; time:month "--05" ] ] ;
+ time:hasEnd [ time:inXSDgYear "1831"^^xsd:gYear ] ] .
+:e4 prov:startedAtTime "1830-05-01T09:00:00Z"^^xsd:dateTime ; prov:used :e5 .
+:e6 crm:P98_brought_into_life :e1 ; crm:P4_has_time-span [ crm:P82a_begin_of_the_begin "1830-05-01"^^xsd:date ] .
+:m a org:Membership ; org:member :e1 ; org:memberDuring "1830/1835" .
+:e7 :seen "1830~"^^<http://id.loc.gov/datatypes/edtf/EDTF> . << :e1 :knows :e2 >> :since "1830" .
+"""
+WIKIBASE = """@prefix wd: <http://www.wikidata.org/entity/> . @prefix p: <http://www.wikidata.org/prop/> .
+@prefix ps: <http://www.wikidata.org/prop/statement/> . @prefix psv: <http://www.wikidata.org/prop/statement/value/> .
+@prefix pq: <http://www.wikidata.org/prop/qualifier/> . @prefix pqv: <http://www.wikidata.org/prop/qualifier/value/> .
+@prefix wdt: <http://www.wikidata.org/prop/direct/> . @prefix wds: <http://www.wikidata.org/entity/statement/> .
+@prefix wikibase: <http://wikiba.se/ontology#> . @prefix v: <http://www.wikidata.org/value/> .
+wd:Q1 p:P39 wds:a ; wdt:P31 wd:Q5 ; wdt:P569 "1815-12-10T00:00:00Z" .
+wds:a ps:P39 wd:Q2 ; pq:P580 "1830-01-01T00:00:00Z" ; pqv:P580 v:x ; wikibase:rank wikibase:NormalRank .
+v:x wikibase:timeValue "1830-01-01T00:00:00Z" ; wikibase:timePrecision "9" .
+"""
+MAPS = """{"@context": {"@vocab": "http://e/", "label": {"@id": "http://www.w3.org/2000/01/rdf-schema#label",
+ "@container": "@language"}}, "@id": "http://e/a", "met": {"@id": "http://e/b"}, "born": "1815-12-10",
+ "label": {"en": "a", "zh-classical": ["b"]}}"""
+
+
+def _entity_data() -> str:
+    """What Special:EntityData gives: labels, aliases, a date, a coarse one, a deprecated statement."""
+    julian = "http://www.wikidata.org/entity/Q1985786"
+    dates = {"+1815-12-10T00:00:00Z": 11, "-13798000000-00-00T00:00:00Z": 3, "+00000001917-12-06T00:00:00Z": 9}
+    claims = [
+        {
+            "mainsnak": {
+                "snaktype": "value",
+                "datatype": "time",
+                "datavalue": {"type": "time", "value": {"time": time, "precision": precision, "calendarmodel": julian}},
+            },
+            "rank": "normal" if precision > 3 else "deprecated",
+        }
+        for time, precision in dates.items()
+    ]
+    label = {"en": {"language": "en", "value": "Ada"}}
+    entity = {"id": "Q7259", "labels": label, "aliases": {"en": [*label.values()]}, "claims": {"P569": claims}}
+    return json.dumps({"entities": {"Q7259": entity}}, indent=1)
+
+
 LINKS = ("links.tsv", "links.csv", "links.parquet", "links.jsonl", "links.nt", "links.sssom.tsv")
-FOLDER = ("ent_ids_1", "ent_ids_2", "rel_ids_1", "rel_ids_2", "triples_1", "triples_2", "time_id", "ref_pairs")
+READ_WITH = {
+    "people.csv": ("--list-separator", ";"),
+    "members.csv": ("--columns", "head=person,tail=area,tail=party,begin=from,end=to"),
+    "since.tsv": ("--columns", "head=1,relation=2,tail=3,role=4,time=5"),
+}
+FOLDER = (
+    "ent_ids_1",
+    "ent_ids_2",
+    "rel_ids_1",
+    "rel_ids_2",
+    "triples_1",
+    "triples_2",
+    "time_id",
+    "dates_1",
+    "ref_pairs",
+)
 
 
 def make_seeds(place: Path) -> None:
@@ -142,6 +233,8 @@ def make_seeds(place: Path) -> None:
     (place / "seeds.tsv").write_text("e0\tq0\ne1\tq1\n")
     (place / "labels.tsv").write_text("".join(f"e{n}\tName {n}\n" for n in range(13)))
     write_folder(simulate(World(entities=30, mean_facts=4, seed=1)), place / "folder")
+    entity, _ = (place / "folder" / "ent_ids_1").read_text().split(None, 1)
+    (place / "folder" / "dates_1").write_text(f"{entity}\t0\t1\n{entity}\t0\t1\t2\n")
     graphs = [str(place / "g.csv"), str(place / "other.csv")]
     for name in LINKS:
         main(["align", *graphs, "-o", str(place / name), "-q"])
@@ -157,7 +250,10 @@ def targets() -> dict[str, Target]:
     """Every seed with its calls; {file} is the seed, {out} a place that is emptied."""
     found = {}
     for name in _graphs():
-        calls = ("inspect", "{file}"), ("inspect", "{file}", "--on-error", "skip", "--use-labels")
+        calls = tuple(
+            (*call, *READ_WITH.get(name, ()))
+            for call in (("inspect", "{file}"), ("inspect", "{file}", "--on-error", "skip", "--use-labels"))
+        )
         found[name] = Target(name, (*calls, ("align", "{file}", "other.csv", "-o", "{out}/l.tsv")), _by_format(name))
     for name in FOLDER:
         found[f"folder/{name}"] = Target(f"folder/{name}", (("inspect", "folder"),))
@@ -181,7 +277,7 @@ def targets() -> dict[str, Target]:
         "decisions.db", ((*align, "--seeds", "{file}"), (*align, "--forbid", "{file}")), changed_sqlite
     )
     found["seeds"] = Target("seeds.tsv", ((*align, "--seeds", "{file}"), (*align, "--forbid", "{file}")))
-    found["labels"] = Target("labels.tsv", ((*align, "--source-labels", "{file}"),))
+    found["labels"] = Target("labels.tsv", ((*align, "--labels", "{file}", "--labels", "labels.tsv"),))
     found["config"] = Target("config.toml", ((*align, "--config", "{file}"),))
     return found
 

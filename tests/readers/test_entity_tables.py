@@ -16,6 +16,7 @@ from dualmatch.graph.times import format_date
 from dualmatch.readers.columns import parse_columns
 from dualmatch.readers.read import Reading, read
 from dualmatch.readers.read_options import ReadOptions
+from io_facts import facts_of
 
 PEOPLE = (
     "id,name,born,died,place,mother,children,note\n"
@@ -159,7 +160,7 @@ def test_several_values_in_a_cell() -> None:
         ("p4", "alive", "1801"),
         ("p4", "alive", "1802"),
     }
-    assert "line 4: 'soon' is no date" in found.notes[-1]
+    assert "line 4: 'soon' is not a date" in found.notes[-1]
     assert found.left_out == {"dates that cannot be read": 1}
     assert found.literals is not None
     assert {*found.literals.value} >= {"Ada", "Augusta", "poet"}
@@ -176,6 +177,43 @@ def test_several_tails_in_a_cell_of_a_table_of_facts() -> None:
     assert facts(found) == {("a", "area", "x"), ("a", "area", "y"), ("a", "party", "p"), ("b", "party", "q")}
     with pytest.raises(InputError, match="--list-separator: write what stands between"):
         reading(text, list_separator=" ")
+
+
+SINCE = """\
+<Ada>\t<bornIn>\t<London>
+<Ada>\t<worksAt>\t<Royal>\t<occursSince>\t"1830-##-##"
+<Ada>\t<worksAt>\t<Royal>\t<occursUntil>\t"1835-02-##"
+<Bo>\t<worksAt>\t<Royal>\tsince\t1830
+<Bo>\t<worksAt>\t<Royal>\tsince\t1840
+<Bo>\t<worksAt>\t<Royal>\tuntil\t1850
+<Cy>\t<met>\t<Bo>\tdate\t1851
+<Cy>\t<in>\t<Rome>\tsince\t1852
+<Cy>\t<in>\t<Rome>\tuntil\t1851
+"""
+
+
+def test_a_column_that_says_what_the_time_is() -> None:
+    """Rows without a time may end early; begin and end of one fact in two rows are one interval."""
+    columns = "head=1,relation=2,tail=3,role=4,time=5"
+    assert facts_of(reading(SINCE, columns, "a.tsv").graph) == [
+        ("<Ada>", "<bornIn>", "<London>", "?", "?"),
+        ("<Ada>", "<worksAt>", "<Royal>", "1830", "1835-02"),
+        ("<Bo>", "<worksAt>", "<Royal>", "1830", "?"),
+        ("<Bo>", "<worksAt>", "<Royal>", "1840", "?"),
+        ("<Bo>", "<worksAt>", "<Royal>", "?", "1850"),
+        ("<Cy>", "<in>", "<Rome>", "1852", "?"),
+        ("<Cy>", "<in>", "<Rome>", "?", "1851"),
+        ("<Cy>", "<met>", "<Bo>", "1851", "1851"),
+    ]
+    with pytest.raises(InputError) as caught:
+        reading(SINCE + "a\tb\tc\tbeing\t1850\nd\te\nd\te\tf\tsince\t1\t2\n", columns, "a.tsv")
+    assert str(caught.value).splitlines()[:3] == [
+        "a.tsv:10: 'being' does not say whether its time is a begin, an end or a point; write since, until or at",
+        "a.tsv:11: 2 columns where the first line has 5",
+        "a.tsv:12: 6 columns where the first line has 5",
+    ]
+    with pytest.raises(InputError, match="columns: role says whether a time is a begin or an end; give time=NAME, too"):
+        reading(SINCE, "head=1,relation=2,tail=3,role=4", "a.tsv")
 
 
 def test_texts_alone_are_no_facts_and_a_note_in_the_error_says_what_they_are() -> None:

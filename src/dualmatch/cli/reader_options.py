@@ -232,9 +232,9 @@ reading_options = gathered(
             multiple=True,
             metavar="head=NAME,…",
             help="Which columns of a table hold head, relation (or =WORDS: the same for all), tail (may be repeated), "
-            "begin, end or time (a point), and label; numbers from 1 where it has no header. Where each row is an "
-            "entity: id, label, and what other columns hold: date=NAME, tail=NAME (neighbours), text=NAME (not "
-            "compared). "
+            "begin, end or time (a point, or what a column role says), and label; numbers from 1 where it has no "
+            "header. Where each row is an entity: id, label, and what other columns hold: date=NAME, tail=NAME "
+            "(neighbours), text=NAME (not compared). "
             f"{_TWICE}  [default: guessed]",
         ),
         click.option(

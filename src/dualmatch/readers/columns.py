@@ -22,8 +22,9 @@ NAMES: Final = ("head", "relation", "tail")
 INTERVAL: Final = ("begin", "end")
 POINT: Final = "time"
 FACT: Final = (*NAMES, *INTERVAL)
-ROLES: Final = (*FACT, POINT, "label")
-"""Parts of a row that is a fact; ``label`` is that of its head."""
+ROLE: Final = "role"
+ROLES: Final = (*FACT, POINT, "label", ROLE)
+"""Parts of a row that is a fact; ``label`` is that of its head, ``role`` says whether ``time`` is a begin or an end."""
 SAID_BY: Final = "said_by"
 """The column by which a table that `merge` wrote is known."""
 KINDS: Final = ("date", "tail", "text")
@@ -49,6 +50,8 @@ class TableShape:
     kinds: Mapping[str, str | None] | None = None
     """For a table with a row for each entity: which of `KINDS` each column of `relations` is, None where its values
     are to decide. None for a table of facts."""
+    may_end_early: bool = False
+    """Whether rows may end after the tail: where a column says what a time is, those without a time often do."""
     may_lack_tail: bool = False
     """Whether a row with a date and without a tail is a date of the entity itself: in tables that `merge` wrote."""
 
@@ -91,8 +94,11 @@ def check_roles(columns: ColumnNames) -> None:
     if unknown:
         raise InputError(
             f"columns: there is no {unknown[0]!r}; a row that is a fact has {', '.join(ROLES)} (time is a point, label "
-            f"that of the head), a row that is an entity {', '.join(ENTITY_ROLES)}"
+            "that of the head, role says whether time is a begin or an end), a row that is an entity "
+            f"{', '.join(ENTITY_ROLES)}"
         )
+    if ROLE in columns and POINT not in columns:
+        raise InputError("columns: role says whether a time is a begin or an end; give time=NAME, too")
     if POINT in columns and any(role in columns for role in INTERVAL):
         raise InputError("columns: give begin and end, or time (a point), not both")
     of_entity = [role for role in columns if role not in ROLES]
@@ -124,6 +130,8 @@ def table_shape(header: Sequence[str], asked: ColumnNames | None, where: str, li
     names = [name.strip() for name in header]
     given = [name for role in columns.values() for name in role]
     if given and all(re.fullmatch("[0-9]{1,5}", name) for name in given):
+        if ROLE in columns:  # a first row without a time may end before
+            names += [""] * (max(map(int, given)) - len(names))
         places = {
             role: [_numbered_place(name, role, names, where if line is None else f"{where}:{line}") for name in of]
             for role, of in columns.items()
@@ -150,7 +158,9 @@ def _fact_shape(
     if "relation" in single and len(tails) == 1:
         single["tail"] = tails[0]
         ordered: dict[str, int] = {role: single[role] for role in ROLES if role in single}
-        return TableShape(ordered, has_header, len(names), note, may_lack_tail=SAID_BY in names)
+        return TableShape(
+            ordered, has_header, len(names), note, may_end_early=ROLE in places, may_lack_tail=SAID_BY in names
+        )
     relations = {str(place): names[place] or f"column {place + 1}" for place in tails}
     if constant is not None:
         relations = dict.fromkeys(relations, constant)

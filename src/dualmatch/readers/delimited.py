@@ -22,7 +22,7 @@ import polars as pl
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import blocks, shown
 from dualmatch.files.text_lines import LINE
-from dualmatch.readers.columns import TableShape
+from dualmatch.readers.columns import NAMES, TableShape
 from dualmatch.readers.facts import Collector, Rows
 
 ROWS_AT_ONCE: Final = 100_000
@@ -114,6 +114,9 @@ class _Table:
         as_text: Callable[[Sequence[str]], str],
     ) -> Rows:
         """Rows of split lines: blank ones are left out, ones of another width rejected."""
+        if shape.may_end_early:
+            least = 1 + max(shape.places[name] for name in NAMES)
+            records = [[*each, *[""] * (shape.width - len(each))] if len(each) >= least else each for each in records]
         fits = [len(record) == shape.width for record in records]
         if not all(fits):
             given = records

@@ -21,7 +21,7 @@ from dualmatch.graph.literals import LABEL, NAMING
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import fact_order, without_repeats
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
-from dualmatch.readers.columns import INTERVAL, NAMES, POINT, ColumnUse, TableShape, numbered, table_shape
+from dualmatch.readers.columns import INTERVAL, NAMES, POINT, ROLE, ColumnUse, TableShape, numbered, table_shape
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import OfRow, Rejections
 from dualmatch.readers.time_column import WRONG, Codes, TimeParser
@@ -131,6 +131,8 @@ class Collector:
         """Rows of the table of entities that is being read."""
         self._facts: list[pl.DataFrame] = []
         self._dates: list[pl.DataFrame] = []
+        self._halves: list[pl.DataFrame] = []
+        """Facts whose begin and end may stand in two rows."""
         self._entities: list[pl.Series] = []
         self._bytes = 0
         self.unknown_dates = 0
@@ -185,6 +187,9 @@ class Collector:
             dated &= np.any([is_filled(rows.table[name]) for name in times], axis=0)
             self.add_dates(rows.part(dated, pl.col("head", "relation", *times)))
             rows = rows.part(~dated, pl.col(*NAMES, *times))
+        if ROLE in rows.table.columns:
+            self._halves.append(self._kept(self._checked(self._by_role(rows), NAMES)))
+            return
         separator = self.options.list_separator
         if not shape.relations:
             self.add(rows.split("tail", separator))
@@ -197,6 +202,19 @@ class Collector:
             tail = pl.col(column).alias("tail")
             part = rows.part(~rejected, pl.col("head"), relation, tail, *_INTERVAL).split("tail", separator)
             self.add(part.part(is_filled(part.table["tail"]), pl.col(*NAMES), *_INTERVAL))
+
+    def _by_role(self, rows: Rows) -> Rows:
+        """With begin and end in place of a time and what it is, as ``occursSince``; white space and quotes go."""
+        said = rows.table[ROLE].str.strip_chars(" <>\"'")
+        roles = {text: self.options.time_predicates.role_of(text) for text in said.drop_nulls().unique()}
+        role = said.replace_strict(roles, default=None, return_dtype=pl.String)
+        time = rows.table[POINT].str.extract(r"""^\s*["']?([^"']*)""")
+        rejected = np.zeros(len(time), dtype=bool)
+        wrong = is_filled(time) & role.is_null().to_numpy()
+        why = "{!r} does not say whether its time is a begin, an end or a point; write since, until or at"
+        self.reject(rows, wrong, rejected, lambda row: why.format(said[row]))
+        sides = {side: pl.when(role.is_in([side, POINT])).then(time).alias(side) for side in INTERVAL}
+        return rows.part(~rejected, pl.col(NAMES), *sides.values())
 
     def check_room(self, *tables: pl.DataFrame) -> int:
         """The bytes of tables; an `InputError` where they and all that was read before exceed the memory limit."""
@@ -322,6 +340,8 @@ class Collector:
 
     def graph(self, name: str) -> TemporalGraph:
         """The graph of all rows kept; entities, relations, facts and dates are sorted, whatever order the files had."""
+        if self._halves:
+            self._facts.append(_joined(pl.concat(self._halves)))
         is_empty = not sum(table.height for table in (*self._facts, *self._dates))
         if is_empty:  # labels name nothing
             self.left_out["labels"] += sum(int(each["attribute"].is_in(NAMING).sum()) for each in self.literal_tables)
@@ -357,6 +377,23 @@ class Collector:
         of_entity = dated, of_date, dates["begin"].to_numpy(), dates["end"].to_numpy()
         once = without_repeats(np.lexsort(of_entity[::-1]), *of_entity)
         return TemporalGraph(*columns, *names, name=name, dates=EntityDates(*(column[once] for column in of_entity)))
+
+
+def _joined(facts: pl.DataFrame) -> pl.DataFrame:
+    """Begin and end of one fact in two rows, as one; where a fact has several of either, they stay as they are."""
+    has_begin, has_end = (pl.col(name) != UNKNOWN for name in INTERVAL)
+    counts = (has_begin & ~has_end).sum() == 1, (has_end & ~has_begin).sum() == 1, (has_begin & has_end).sum() == 0
+    is_half = (has_begin | has_end) & pl.all_horizontal(each.over(NAMES) for each in counts)
+    halves = facts.filter(is_half)
+    whole = halves.group_by(NAMES, maintain_order=True).agg(pl.col(INTERVAL).max())  # unknown is the least
+    wrong = whole.filter(ends_before_begin(whole["begin"].to_numpy(), whole["end"].to_numpy()))
+    return pl.concat(
+        [
+            facts.filter(~is_half),
+            whole.join(wrong, on=NAMES, how="anti"),
+            halves.join(wrong, on=NAMES, how="semi"),
+        ]
+    )
 
 
 def is_filled(column: pl.Series) -> Mask:

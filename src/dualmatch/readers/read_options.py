@@ -17,7 +17,7 @@ from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError
 Names = Literal["auto", "ids", "none"]
 """What is compared besides facts: labels in the input, the ids themselves, or nothing."""
 _BEGIN = "begin start startDate startTime startYear beginDate beginTime beginYear hasBeginning validFrom from since"
-_END = "end endDate endTime endYear hasEnd validTo validUntil to until till occurUntil endedAtTime P582"
+_END = "end endDate endTime endYear hasEnd validTo validUntil to until till occurUntil occursUntil endedAtTime P582"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TimePredicates:
     >>> TimePredicates(begin=("http://example.org/on",)).role_of("http://schema.org/startDate")
     """
 
-    begin: tuple[str, ...] = (*_BEGIN.split(), "occurSince", "startedAtTime", "P580")
+    begin: tuple[str, ...] = (*_BEGIN.split(), "occurSince", "occursSince", "startedAtTime", "P580")
     end: tuple[str, ...] = (*_END.split(),)
     time: tuple[str, ...] = ("time", "date", "year", "pointInTime", "at", "atTime", "on", "onDate", "timestamp", "P585")
 
