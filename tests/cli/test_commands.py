@@ -196,7 +196,7 @@ def test_demo_prints_where_everything_lies(
             assert words in out
     for call in out.split("Next:\n")[1].splitlines():  # what it proposes can be done
         verb, *arguments = shlex.split(call.split("  ")[1])[1:]
-        assert verb in ("explain", "review")
+        assert verb in ("explain", "review", "app")
         if verb == "explain":
             assert arguments[1] in run(capsys, verb, *arguments)[0]
     assert run(capsys, "demo", "-o", tmp_path / name, "-q") == ("", "")

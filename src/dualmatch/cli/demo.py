@@ -70,6 +70,7 @@ def _show(result: DemoResult) -> None:
     steps = {
         f"dualmatch explain {file} {links[0].entity}": "why a link",
         f"dualmatch review {file}": "decide what is open, on a local page",
+        "dualmatch app": "all of this with files of your own, in the browser",
     }
     width = max(map(len, steps))
     for call, words in steps.items():
