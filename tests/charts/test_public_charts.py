@@ -28,7 +28,7 @@ def sums_of(chart: Chart) -> list[float]:
 
 def test_confidence_and_verdicts_count_every_entity_once(alignment: Alignment) -> None:
     assert sum(counts(alignment.plot_confidence())) == len(alignment.pairs)
-    shown = re.findall(r"(linked|undecided|no match) ([\d,]+) \(", alignment.plot_verdicts().drawing)
+    shown = re.findall(r">(linked|undecided|no match) ([\d,]+)<", alignment.plot_verdicts().drawing)
     assert {name: int(count) for name, count in shown} == {
         verdict: alignment.verdicts.count(verdict) for verdict in ("linked", "undecided", "no match")
     }

@@ -142,12 +142,12 @@ def lines(
 def shares(parts: Sequence[tuple[str, int, str]], title: str) -> Chart:
     """How a whole falls into parts (label, count, style): one bar across, with a legend that has the numbers."""
     x, whole = Axis(0, 1, 0, WIDTH), sum(count for _, count, _ in parts) or 1
-    words = [(f"{label} {count:,} ({100 * count / whole:.1f} %)", style, True) for label, count, style in parts]
-    key, legend = _legend(words)
+    key, legend = _legend([(f"{label} {count:,}", style, True) for label, count, style in parts])
     drawn, before = [], 0.0
     for label, count, style in parts:
         wide = round(x(count / whole) - x(0), 2)
-        drawn.append(_bar(f"{label}: {count:,}", x(before), legend + 4, max(wide - 1, 0.0), 26, style))
+        words = f"{label}: {count:,} ({100 * count / whole:.1f} %)"
+        drawn.append(_bar(words, x(before), legend + 4, max(wide - 1, 0.0), 26, style))
         before += count / whole
     return _chart(title, legend + 34, key, *drawn)
 

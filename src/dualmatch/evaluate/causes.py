@@ -13,9 +13,9 @@ from dualmatch.graph.model import TemporalGraph
 
 CAUSES: Final = (
     "one of the two is in no fact",
-    "share no neighbour even if every other pair were known",
-    "share only neighbours that are not aligned",
-    "share an aligned neighbour",
+    "no neighbour of one is the true partner of a neighbour of the other",
+    "the neighbours they share were not linked either",
+    "a neighbour they share is linked, which was not enough",
 )
 
 
@@ -31,7 +31,7 @@ def cause_of(
     >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles"), ("Mary", "met", "Percy")])
     >>> every = np.array([[0, 0], [1, 1], [2, 2], [3, 3]])
     >>> [CAUSES[cause] for cause in cause_of(graph, graph, every, every[:1])[1:3]]
-    ['share an aligned neighbour', 'share only neighbours that are not aligned']
+    ['a neighbour they share is linked, which was not enough', 'the neighbours they share were not linked either']
     """
     shape = source.n_entities, target.n_entities
     truth, believed = (sparse.csr_array((np.ones(len(p)), (p[:, 0], p[:, 1])), shape) for p in (gold, found))
