@@ -152,7 +152,7 @@ def test_align_refuses_before_any_work(small_world: Path, tmp_path: Path, capsys
         ([nowhere, "-o", out, "--hops", "1"], "--hops is not read by method evidence, only by temporal and dualmatch;"),
         ([nowhere, "-o", out, "--checkpoint", out], "--checkpoint keeps the state of training, and method evidence"),
         ([nowhere, "-o", out, "--threads", "2", *time_only], "--threads is for method evidence"),
-        ([nowhere, "-o", out, "--max-fdr", "1.5", "--min-confidence", "-1"], "option min_confidence: "),
+        ([nowhere, "-o", out, "--max-fdr", "1.5", "--min-confidence", "-1"], "--min-confidence: "),
     ):
         said = refused(["align", *map(str, arguments)], capsys, tmp_path)
         assert said.startswith(f"dualmatch: {words}")

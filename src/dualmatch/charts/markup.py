@@ -77,15 +77,26 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return "–" if share is None else f"{100 * share:.{decimals}f} %"
 
 
+def chance(probability: float) -> str:
+    """A probability as people read it: never as certain as rounding would have it.
+
+    >>> chance(0.747), chance(0.0004), chance(0.9996), chance(1.0)
+    ('74.7 %', '< 0.1 %', '> 99.9 %', '100 %')
+    """
+    if probability in (0.0, 1.0):
+        return f"{probability:.0%}".replace("%", " %")
+    return "< 0.1 %" if probability < 0.001 else "> 99.9 %" if probability > 0.999 else percent(probability)
+
+
 def templates(package: str, **more: Any) -> Environment:
     """The templates of a package: they escape what they are given, and refuse names they do not know.
 
-    `more` can be used in all of them, besides ``name``, ``visible`` and the filter ``percent``.
+    `more` can be used in all of them, besides ``name``, ``visible`` and the filters ``percent`` and ``chance``.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # costs more than all else here: only for pages
 
     loader = PackageLoader(package)
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     made.globals.update(name=name_of, visible=visible, **more)
-    made.filters["percent"] = percent
+    made.filters.update(percent=percent, chance=chance)
     return made

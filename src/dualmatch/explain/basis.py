@@ -100,12 +100,35 @@ class ExplanationBasis:
         pairs = self.state.believed.pairs[:, ::-1] if self.is_flipped else self.state.believed.pairs
         return frozenset(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))
 
-    def same_relation(self, source: Ids, target: Ids) -> Flags:
-        """Which pairs of directed relations are likelier to say the same than chance has it."""
+    @cached_property
+    def believed_partner(self) -> Ids:
+        """(n_source,): the target row that the last round took for the same as each source row; -1 for none."""
+        partner = np.full(self.source.n_entities, -1, dtype=np.int64)
+        pairs = self.state.believed.pairs
+        here, there = (1, 0) if self.is_flipped else (0, 1)
+        partner[pairs[:, here]] = pairs[:, there]
+        return partner
+
+    @cached_property
+    def source_of(self) -> Ids:
+        """(n_target,): the source row that each target row is linked with, else believed to be; -1 for none."""
+        partner = np.full(self.target.n_entities, -1, dtype=np.int64)
+        known = np.flatnonzero(self.believed_partner >= 0)
+        partner[self.believed_partner[known]] = known
+        partner[self.pairs[:, 1]] = self.pairs[:, 0]
+        return partner
+
+    def relation_odds(self, source: Ids, target: Ids) -> Floats:
+        """How much likelier pairs of directed relations are to say the same than chance has it."""
         if self.is_flipped:
             source, target = target, source
         forward, backward = self.judged_by.model.odds.at(source, target)
-        same: Flags = forward * backward > 1.0
+        odds: Floats = forward * backward
+        return odds
+
+    def same_relation(self, source: Ids, target: Ids) -> Flags:
+        """Which pairs of directed relations are likelier to say the same than chance has it."""
+        same: Flags = self.relation_odds(source, target) > 1.0
         return same
 
     @cached_property

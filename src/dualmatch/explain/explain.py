@@ -308,7 +308,7 @@ def sides_of_entity(graph: TemporalGraph, entity: int) -> Ids:
     ends = graph.head, graph.tail, graph.dates.entity
     sides = np.concatenate([np.flatnonzero(end == entity) + at * graph.n_facts for at, end in enumerate(ends)])
     times = (column[time_rows(graph, sides)].astype(np.int64) for column in graph.times)
-    rows = np.stack([*_ends(graph, sides), sides >= 2 * graph.n_facts, *times], axis=1)
+    rows = np.stack([*ends_of(graph, sides), sides >= 2 * graph.n_facts, *times], axis=1)
     return sides[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
 
@@ -316,7 +316,7 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
     """Pairs of fact sides by name, each with what the two facts have in common."""
     source, target = basis.source, basis.target
     here, there = evidence.source_side, evidence.target_side
-    (relation, entity), (other_relation, other_entity) = _ends(source, here), _ends(target, there)
+    (relation, entity), (other_relation, other_entity) = ends_of(source, here), ends_of(target, there)
     same_relation = (basis.same_relation(relation, other_relation) | (entity < 0)).tolist()
     ends = zip(entity.tolist(), other_entity.tolist(), strict=True)
     same_entity = [pair in basis.believed for pair in ends]
@@ -334,7 +334,7 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
     )
 
 
-def _ends(graph: TemporalGraph, sides: Ids) -> tuple[Ids, Ids]:
+def ends_of(graph: TemporalGraph, sides: Ids) -> tuple[Ids, Ids]:
     """The directed relation of each fact side, and the entity at its other end; -1 for a date of the entity itself."""
     is_date = sides >= 2 * graph.n_facts
     relation, other = np.full(len(sides), -1), np.full(len(sides), -1)

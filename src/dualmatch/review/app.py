@@ -24,13 +24,14 @@ from dualmatch.links.decisions import BusyError, ConflictError, DecisionState, E
 from dualmatch.links.naming import Naming
 from dualmatch.review.export import EXPORTS
 from dualmatch.review.forms import read_form
-from dualmatch.review.pair_view import candidates_of, timeline
+from dualmatch.review.pair_view import PARTS, all_facts, candidates_of, timeline
 from dualmatch.review.queue import VERDICTS
 from dualmatch.review.realign import Realignment
 from dualmatch.review.session import CONFIDENCES, STATUSES, Filter, Session
 
 _PER_PAGE: Final = 50
 _MOST_FOUND: Final = 12
+_MANY: Final = 1_000  # facts on a page of nothing else
 _WEB: Final = re.compile(r"https?://[^\s<>\"'\\^`{|}]{1,2000}\Z", re.IGNORECASE | re.ASCII)
 _STAGES: Final = {
     "evidence": "weighing shared evidence",
@@ -51,6 +52,7 @@ def review_app(
     routes = [
         Route("/", views.queue),
         Route("/pair/{source}", views.pair),
+        Route("/facts/{source}", views.facts),
         Route("/decide", views.decide, methods=["POST"]),
         Route("/undo", views.undo, methods=["POST"]),
         Route("/again", views.again),
@@ -137,6 +139,29 @@ class _Views:
             find=find,
             found=[(row, basis.target.shown(row)) for row in found],
             next=session.after(source, wanted),
+        )
+
+    def facts(self, request: Request) -> Response:
+        """All facts of a part of a pair, a page at a time."""
+        basis, query = self.session.run.basis, request.query_params
+        source = _row(_number(request.path_params["source"], 404), basis.source)
+        target = _row(_number(query.get("show", "")), basis.target)
+        part = next((each for each in PARTS if each == query.get("part", PARTS[0])), None)
+        if part is None:
+            raise HTTPException(404, "There is no such part.")
+        page = max(1, _number(query.get("page", "1")))
+        rows, total = all_facts(basis, source, target, part, (page - 1) * _MANY, _MANY)
+        return self._page(
+            "facts.html",
+            Filter.of(query),
+            source=source,
+            target=target,
+            names=(basis.source.shown(source), basis.target.shown(target)),
+            part=part,
+            rows=rows,
+            total=total,
+            page=page,
+            pages=max(1, -(-total // _MANY)),
         )
 
     def _outcome(self, source: int) -> str:

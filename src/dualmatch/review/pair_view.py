@@ -1,48 +1,68 @@
-"""A pair as a reviewer sees it: the facts of both entities, which of them match, their timeline, other candidates."""
+"""A pair as a reviewer sees it: which facts of the two match, what each adds, and what tells candidates apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal, get_args
 
 import numpy as np
 from markupsafe import Markup
 
-from dualmatch.charts.markup import el, visible
-from dualmatch.charts.svg import Axis, tick
+from dualmatch.charts.timeline import Lane, Span
+from dualmatch.charts.timeline import timeline as drawn
+from dualmatch.charts.waterfall import waterfall
 from dualmatch.decode.shortlist import ordered
 from dualmatch.explain.basis import ExplanationBasis
-from dualmatch.explain.explain import fact_of, shared_in_words, sides_of_entity, time_rows
-from dualmatch.explain.explanation import Fact, SharedFact
+from dualmatch.explain.explain import ends_of, fact_of, sides_of_entity, time_rows
+from dualmatch.explain.explanation import Fact
+from dualmatch.explain.matched_facts import MatchedFacts, by_time, matched_facts
 from dualmatch.graph.arrays import Ids
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.shown_name import ShownName
-from dualmatch.graph.times import UNKNOWN, encode_date
+from dualmatch.graph.times import UNKNOWN, Precision, encode_date, on_calendar, precision_of
 from dualmatch.methods.evidence.pair_evidence import Balance, PairEvidence
 
-_YEAR, _MONTH = encode_date(1), encode_date(0, 1)
-MOST_FACTS: Final = 30
-"""Facts of an entity that are shown; hubs have thousands."""
-MOST_REASONS: Final = 12
-"""Matching facts that are shown; the others add little each."""
+MOST_ROWS: Final = 12
+"""Matching facts that are shown at once; the others are folded."""
+MOST_FOLDED: Final = 100
+"""Facts in a fold; hubs have thousands, which have pages of their own."""
 MOST_CANDIDATES: Final = 6
-_WIDTH, _LABEL, _RIGHT = 720, 190, 12
-_LANE, _GAP, _TOP = 18, 34, 8
-_MOST_LANES: Final = 12
-_MOST_LETTERS: Final = 25
+_MOST_LANES, _MOST_ALONE = 12, 5
+_MOST_DIFFERENCES: Final = 3
+_MOST_RIVALS: Final = 3  # of which it is shown what tells them apart
+_VISIBLE: Final = 0.05
+Part = Literal["matching", "source", "target"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
 
 
 @dataclass(frozen=True)
 class ShownFact:
-    """A fact of one of the two entities.
-
-    `span`: when it holds, in years and parts of them (ids where times have no calendar); None where nothing is known.
-    """
+    """A fact of one of the two entities."""
 
     fact: Fact
-    span: tuple[float, float] | None
-    match: int | None  # the number of the matching facts it is one of, from 1; None where nothing matches it
+    span: Span | None  # when it holds, in days or in bare numbers; None where nothing is known
+    row: int | None  # of the entity at the other end
+    partner: int | None  # the source entity that this target entity goes with, for facts of the target
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """Facts of both that match, or dates of both that contradict each other."""
+
+    left: ShownFact
+    right: ShownFact
+    number: int | None = None  # from 1; None for dates that contradict each other
+    weight: float | None = None  # what they add to the log-odds; None where they count with others
+    counted_with: int | None = None  # the number of the row that they count with
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact of the source entity that speaks more for one candidate than for another."""
+
+    fact: Fact
+    weight: float  # how much more; less than nothing where it speaks for the pair that is shown
 
 
 @dataclass(frozen=True)
@@ -52,34 +72,80 @@ class CandidateLine:
     row: int
     name: ShownName
     probability: float
+    shared: float = 0.0  # what facts and names that it shares add, in log-odds
+    share: float = 0.0  # the same as a part of the most that a candidate has
+    apart: tuple[Difference, ...] = ()  # from the pair that is shown; the weightiest
 
 
 @dataclass(frozen=True, eq=False)
 class PairView:
     """What a reviewer sees of a source entity and a target entity, or of a source entity alone.
 
-    `reasons`: matching facts with what each adds to the log-odds, the weightiest first; `left` and `right` refer to
-    them by number. `log_odds`: the sum of all of these; None where reasons, and with them matching facts, are not
-    prepared yet. `more_left`, `more_right`, `more_reasons`: how many are left out.
+    `rows`: matching facts, the weightiest first. `log_odds`: what all matching facts and the `balance` add up to; None
+    where reasons, and with them matching facts, are not prepared yet. `more_…` counts what is left out.
     """
 
     source: int
     target: int | None
-    left: tuple[ShownFact, ...]
-    right: tuple[ShownFact, ...]
-    more_left: int
-    more_right: int
-    reasons: tuple[SharedFact, ...] = ()
-    more_reasons: int = 0
-    rest: float = 0.0  # what the matching facts add that are not shown
+    names: tuple[str, str]
+    rows: tuple[FactRow, ...] = ()
+    more_rows: int = 0
+    only_source: tuple[ShownFact, ...] = ()
+    only_target: tuple[ShownFact, ...] = ()
+    more_source: int = 0
+    more_target: int = 0
+    rest: float = 0.0  # what matching facts add that are not among the first rows
     balance: Balance = field(default_factory=Balance)  # what counts besides matching facts
     log_odds: float | None = None
+    texts: tuple[str, str] | None = None  # the two labels that agree best
+    has_days: bool = True
+    candidates: tuple[CandidateLine, ...] = ()  # the one that is shown, if it is one, and others
 
     @property
-    def span(self) -> tuple[float, float] | None:
-        """The stretch of time that holds all that is shown."""
-        spans = [each.span for each in (*self.left, *self.right) if each.span is not None]
-        return (min(low for low, _ in spans), max(high for _, high in spans)) if spans else None
+    def first_rows(self) -> tuple[FactRow, ...]:
+        """Rows that are shown at once."""
+        return tuple(row for row in self.rows[:MOST_ROWS] if row.weight is not None)
+
+    @property
+    def folded_rows(self) -> tuple[FactRow, ...]:
+        return self.rows[len(self.first_rows) :]
+
+    @property
+    def n_folded(self) -> int:
+        return len(self.folded_rows) + self.more_rows
+
+    @property
+    def bars(self) -> list[Markup]:
+        """A bar for each first row, for the rest of them if there is one, for each part of the balance and the sum."""
+        steps = [row.weight or 0.0 for row in self.first_rows] + ([self.rest] if self.n_folded else [])
+        return waterfall([*steps, *(value for _, value in self.balance.in_words())])
+
+    @property
+    def chance(self) -> float | None:
+        """The probability that the log-odds stand for."""
+        return None if self.log_odds is None else float(1.0 / (1.0 + np.exp(-self.log_odds)))
+
+
+def timeline(view: PairView) -> Markup | None:
+    """Facts of both over one axis, matching ones in one lane; None where no fact that is shown has a time."""
+    rows = [row for row in view.rows if row.left.span and row.right.span and row.number][:_MOST_LANES]
+    lanes = [
+        Lane(_label(row.left, row.number), f"{row.left.fact}\n{row.right.fact}", row.left.span, row.right.span)
+        for row in rows
+    ]
+    alone = max(_MOST_ALONE, (_MOST_LANES - len(lanes)) // 2)
+    for facts, side in ((view.only_source, "first"), (view.only_target, "second")):
+        dated = [each for each in facts if each.span][:alone]
+        lanes += [Lane(_label(each), str(each.fact), **{side: each.span}) for each in dated]
+    words = "Facts over time: those that match in one lane, source above target"
+    return drawn(lanes, words, names=view.names, days=view.has_days)
+
+
+def _label(shown: ShownFact, number: int | None = None) -> str:
+    """A lane's label: the neighbour says more than the relation, which many lanes may share."""
+    fact = shown.fact
+    words = fact.with_other(fact.shown_relation.text, None if fact.shown_other is None else fact.shown_other.text)
+    return words if number is None else f"{number}. {words}"
 
 
 def candidates_of(basis: ExplanationBasis, source: int) -> list[CandidateLine]:
@@ -87,135 +153,147 @@ def candidates_of(basis: ExplanationBasis, source: int) -> list[CandidateLine]:
     listed = ordered(basis.candidates[[source]], basis.target_ranks)
     return [
         CandidateLine(row, basis.target.shown(row), min(1.0, value))
-        for row, value in zip(listed.column.tolist(), listed.value.tolist(), strict=True)
-    ][:MOST_CANDIDATES]
+        for row, value in zip(listed.column[:MOST_CANDIDATES].tolist(), listed.value.tolist(), strict=False)
+    ]
 
 
 def pair_view(basis: ExplanationBasis, source: int, target: int | None) -> PairView:
-    """Set two entities side by side."""
-    if target is None:
-        return replace(bare_view(basis, source, None), log_odds=0.0)
+    """Set two entities side by side, and the other candidates beside them."""
+    candidates = candidates_of(basis, source)
+    rows = dict.fromkeys([*([] if target is None else [target]), *(each.row for each in candidates)])
+    pairs = np.array([(source, row) for row in rows], dtype=np.int64).reshape(-1, 2)
+    evidence = dict(zip(rows, basis.evidence(pairs), strict=True))
+    view = bare_view(basis, source, None) if target is None else _view(basis, source, target, evidence[target])
+    shared = {row: float(each.weight.sum()) + each.balance.names for row, each in evidence.items()}
+    most = max([*shared.values(), _VISIBLE])
+    lines = [replace(each, shared=shared[each.row], share=max(0.0, shared[each.row] / most)) for each in candidates]
+    rivals = [each.row for each in lines if target not in (None, each.row)][:_MOST_RIVALS]
+    apart = {row: _apart(basis.source, evidence[row], evidence[next(iter(rows))]) for row in rivals}
+    return replace(view, candidates=tuple(replace(each, apart=apart.get(each.row, ())) for each in lines))
+
+
+def _apart(graph: TemporalGraph, candidate: PairEvidence, pair: PairEvidence) -> tuple[Difference, ...]:
+    """Facts that weigh more, or less, with a candidate than with the pair that is shown."""
+    sides = np.concatenate([candidate.source_side, pair.source_side])
+    side, at = np.unique(sides, return_inverse=True)
+    weight = np.bincount(at.ravel(), np.concatenate([candidate.weight, -pair.weight]), minlength=len(side))
+    first = np.argsort(-np.abs(weight), kind="stable")[:_MOST_DIFFERENCES]
+    chosen = first[np.abs(weight[first]) >= _VISIBLE]
+    return tuple(Difference(fact_of(graph, int(side[n])), float(weight[n])) for n in chosen)
+
+
+def _view(basis: ExplanationBasis, source: int, target: int, evidence: PairEvidence) -> PairView:
+    found = matched_facts(basis, source, target, evidence)
+    rows = _rows(basis, found, evidence, MOST_ROWS + MOST_FOLDED)
+    here, there = (
+        tuple(_shown(basis, graph, side) for side in sides[:MOST_FOLDED].tolist())
+        for graph, sides in ((basis.source, found.only_source), (basis.target, found.only_target))
+    )
+    first = min(MOST_ROWS, len(evidence.weight))
+    return PairView(
+        source,
+        target,
+        _names(basis, source, target),
+        rows,
+        _n_rows(found, evidence) - len(rows),
+        here,
+        there,
+        len(found.only_source) - len(here),
+        len(found.only_target) - len(there),
+        float(evidence.weight[first:].sum()),
+        evidence.balance,
+        evidence.log_odds,
+        basis.as_written(source, target, evidence.texts),
+        not (basis.source.opaque_times or basis.target.opaque_times),
+    )
+
+
+def bare_view(basis: ExplanationBasis, source: int, target: int | None) -> PairView:
+    """Two entities side by side, as long as it is not known which facts match; or one without a partner."""
+    left = by_time(basis.source, sides_of_entity(basis.source, source))
+    right = np.zeros(0, np.int64) if target is None else by_time(basis.target, sides_of_entity(basis.target, target))
+    return PairView(
+        source,
+        target,
+        _names(basis, source, target),
+        only_source=tuple(_shown(basis, basis.source, side) for side in left[:MOST_FOLDED].tolist()),
+        only_target=tuple(_shown(basis, basis.target, side) for side in right[:MOST_FOLDED].tolist()),
+        more_source=max(0, len(left) - MOST_FOLDED),
+        more_target=max(0, len(right) - MOST_FOLDED),
+        log_odds=0.0 if target is None else None,
+        has_days=not (basis.source.opaque_times or basis.target.opaque_times),
+        candidates=tuple(candidates_of(basis, source)),
+    )
+
+
+def all_facts(
+    basis: ExplanationBasis, source: int, target: int, part: Part, start: int, most: int
+) -> tuple[Sequence[FactRow | ShownFact], int]:
+    """Some of the facts of a part of the view, however many there are, and how many there are in all."""
     (evidence,) = basis.evidence(np.array([[source, target]]))
-    first = evidence.first(MOST_REASONS)
-    return replace(
-        bare_view(basis, source, target, first),
-        reasons=shared_in_words(basis, first),
-        more_reasons=len(evidence.weight) - len(first.weight),
-        rest=float(evidence.weight[MOST_REASONS:].sum()),
-        balance=evidence.balance,
-        log_odds=evidence.log_odds,
-    )
+    found = matched_facts(basis, source, target, evidence)
+    if part == "matching":
+        return _rows(basis, found, evidence, start + most)[start:], _n_rows(found, evidence)
+    graph, sides = (basis.source, found.only_source) if part == "source" else (basis.target, found.only_target)
+    return [_shown(basis, graph, side) for side in sides[start : start + most].tolist()], len(sides)
 
 
-def bare_view(basis: ExplanationBasis, source: int, target: int | None, shared: PairEvidence | None = None) -> PairView:
-    """Two entities side by side, without reasons; facts that match are known only where `shared` is given."""
-    left_all = sides_of_entity(basis.source, source)
-    right_all = np.zeros(0, np.int64) if target is None else sides_of_entity(basis.target, target)
-    for_it = None if shared is None else shared.weight >= 0  # dates that contradict each other do not match
-    left = _shown(basis.source, left_all, [] if shared is None else shared.source_side[for_it].tolist())
-    right = _shown(basis.target, right_all, [] if shared is None else shared.target_side[for_it].tolist())
-    return PairView(source, target, left, right, len(left_all) - len(left), len(right_all) - len(right))
+def _n_rows(found: MatchedFacts, evidence: PairEvidence) -> int:
+    return len(found.source) + int((evidence.weight < 0).sum())
 
 
-def _shown(graph: TemporalGraph, sides: Ids, matched: list[int]) -> tuple[ShownFact, ...]:
-    """Matching facts first, by weight; then the others, dated ones first, by time."""
-    number = {side: place for place, side in reversed(list(enumerate(matched, start=1)))}
-    others = sides[~np.isin(sides, matched)]
-    begin, end = (times[time_rows(graph, others)].astype(np.int64) for times in graph.times)
-    time = np.where(begin != UNKNOWN, begin, end)
-    in_order = others[np.argsort(np.where(time == UNKNOWN, np.iinfo(np.int64).max, time), kind="stable")]
-    chosen = [*number, *in_order[:MOST_FACTS].tolist()][:MOST_FACTS]
-    return tuple(
-        ShownFact(fact_of(graph, side), _span(graph, side), number.get(side))
-        for side in sorted(chosen, key=lambda side: number.get(side, MOST_FACTS + 1))
-    )
+def _rows(basis: ExplanationBasis, found: MatchedFacts, evidence: PairEvidence, most: int) -> tuple[FactRow, ...]:
+    """Pairs of facts: those that evidence names, then all others."""
+    number = np.cumsum(evidence.weight >= 0)
+    rows = []
+    for at in range(min(most, len(evidence.weight))):
+        left, right, weight = (column[at] for column in (evidence.source_side, evidence.target_side, evidence.weight))
+        facts = _shown(basis, basis.source, int(left)), _shown(basis, basis.target, int(right))
+        rows.append(FactRow(*facts, int(number[at]) if weight >= 0 else None, float(weight)))
+    named = int((evidence.weight >= 0).sum())
+    rest = slice(named, named + most - len(rows))
+    others = zip(found.source[rest].tolist(), found.target[rest].tolist(), found.of[rest].tolist(), strict=True)
+    for left, right, of in others:
+        facts = _shown(basis, basis.source, left), _shown(basis, basis.target, right)
+        rows.append(FactRow(*facts, counted_with=int(number[of]) if of >= 0 else None))
+    return tuple(rows)
 
 
-def _span(graph: TemporalGraph, side: int) -> tuple[float, float] | None:
-    begin, end = (int(times[time_rows(graph, np.array([side]))[0]]) for times in graph.times)
-    if begin == end == UNKNOWN:
+def _names(basis: ExplanationBasis, source: int, target: int | None) -> tuple[str, str]:
+    there = "no candidate" if target is None else basis.target.shown(target).text
+    return f"{basis.source.shown(source).text} (source)", f"{there} (target)"
+
+
+def _shown(basis: ExplanationBasis, graph: TemporalGraph, side: int) -> ShownFact:
+    at = np.array([side])
+    row = int(ends_of(graph, at)[1][0])
+    partner = None
+    if graph is basis.target and row >= 0:
+        partner = int(basis.source_of[row]) if basis.source_of[row] >= 0 else None
+    return ShownFact(fact_of(graph, side), _span(graph, at), row if row >= 0 else None, partner)
+
+
+def _span(graph: TemporalGraph, side: Ids) -> Span | None:
+    begin, end = (times[time_rows(graph, side)].astype(np.int64) for times in graph.times)
+    if begin[0] == end[0] == UNKNOWN:
         return None
-    low = _place(begin if begin != UNKNOWN else end, graph.opaque_times)[0]
-    high = _place(end if end != UNKNOWN else begin, graph.opaque_times)[1]
-    return (low, high) if low <= high else (high, low)
+    if graph.opaque_times:
+        return Span(*(None if code[0] == UNKNOWN else float(code[0]) for code in (begin, end)))
+    low = None if begin[0] == UNKNOWN else float(on_calendar(begin, Precision.DAY)[0])
+    high = None if end[0] == UNKNOWN else float(_day_after(end))
+    return Span(low, high) if low is None or high is None or low <= high else Span(high, low)
 
 
-def _place(code: int, opaque: bool) -> tuple[float, float]:
-    """Where a date lies, in years: from where it may begin to where it may end.
+def _day_after(code: Ids) -> int:
+    """The day after a date, or after the month or year that it is known to.
 
     >>> from dualmatch.graph.times import parse_date
-    >>> _place(parse_date("1833"), False), _place(parse_date("1833-07"), False)
-    ((1833.0, 1834.0), (1833.5, 1833.583))
+    >>> _day_after(np.array([parse_date("1970")])), _day_after(np.array([parse_date("1970-12-31")]))
+    (365, 365)
     """
-    if opaque:
-        return float(code), float(code)
-    year, rest = divmod(code, _YEAR)
-    month, day = divmod(rest, _MONTH)
-    start = year + max(0, month - 1) / 12 + max(0, day - 1) / 372
-    length = 1 / 372 if day else 1 / 12 if month else 1.0
-    return round(start, 3), round(start + length, 3)
-
-
-def timeline(view: PairView) -> Markup | None:
-    """Facts of both entities over the same years, matching ones joined; None where no fact that is shown has a time."""
-    if view.span is None:
-        return None
-    low, high = view.span
-    margin = max((high - low) * 0.02, 0.5)
-    x = Axis(low - margin, high + margin, _LABEL, _WIDTH - _RIGHT)
-    left, right = ([fact for fact in facts if fact.span][:_MOST_LANES] for facts in (view.left, view.right))
-    middle = _TOP + len(left) * _LANE
-    height = middle + _GAP + len(right) * _LANE + _TOP
-    above = [(fact, _TOP + (at + 0.5) * _LANE) for at, fact in enumerate(left)]
-    below = [(fact, middle + _GAP + (at + 0.5) * _LANE) for at, fact in enumerate(right)]
-    drawn = [
-        *_years(x, middle),
-        *_joins(above, below, x),
-        *(_lane(fact, y, x, "source") for fact, y in above),
-        *(_lane(fact, y, x, "target") for fact, y in below),
-    ]
-    words = f"Facts of the source (above) and of the target (below), {low:.0f} to {high:.0f}; matching ones are joined"
-    svg = el("svg", el("title", words), *drawn, viewBox=f"0 0 {_WIDTH} {height}", role="img")
-    return el("figure", svg, el("figcaption", words), class_="timeline", tabindex="0")
-
-
-def _years(x: Axis, middle: int) -> list[Markup]:
-    marks = []
-    for at in x.ticks(7):
-        if at == int(at):
-            marks.append(el("line", class_="grid", x1=x(at), x2=x(at), y1=middle + 6, y2=middle + _GAP - 6))
-            marks.append(tick(f"{at:g}", x(at), middle + _GAP / 2 + 4))
-    return marks
-
-
-def _lane(shown: ShownFact, y: float, x: Axis, side: str) -> Markup:
-    low, high = shown.span or (0.0, 0.0)
-    number = "" if shown.match is None else f"{shown.match}. "
-    return el(
-        "g",
-        el("title", visible(f"{number}{shown.fact}", 300)),
-        tick(_short(f"{number}{shown.fact.shown_relation.text}"), _LABEL - 8, y + 4, "end"),
-        el("rect", x=x(low), y=y - 5, width=max(4.0, round(x(high) - x(low), 2)), height=10, rx=3),
-        class_=f"fact {side}" + (" matching" if number else ""),
-    )
-
-
-def _short(label: str) -> str:
-    """As much of a label as there is room for; hovering shows the whole, as does the list of facts.
-
-    >>> _short("1. member of political party")
-    '1. member of political p…'
-    """
-    return visible(label if len(label) <= _MOST_LETTERS else f"{label[: _MOST_LETTERS - 1]}…")[: 2 * _MOST_LETTERS]
-
-
-def _joins(above: Sequence[tuple[ShownFact, float]], below: Sequence[tuple[ShownFact, float]], x: Axis) -> list[Markup]:
-    """A line between the middles of facts that match."""
-    ends = {fact.match: (x(sum(fact.span or ()) / 2), y) for fact, y in below if fact.match is not None}
-    joins = []
-    for fact, y1 in above:
-        if fact.match in ends:
-            x1, (x2, y2) = x(sum(fact.span or ()) / 2), ends[fact.match]
-            bend = (y1 + y2) / 2
-            joins.append(el("path", class_="join", d=f"M{x1},{y1} C{x1},{bend} {x2},{bend} {x2},{y2}"))
-    return joins
+    precision = Precision(int(precision_of(code.astype(np.int32))[0]))
+    if precision == Precision.DAY:
+        return int(on_calendar(code, precision)[0]) + 1
+    number = int(on_calendar(code, precision)[0]) + 1
+    year, month = (number, 1) if precision == Precision.YEAR else (number // 12, number % 12 + 1)
+    return int(on_calendar(np.array([encode_date(year, month)]), Precision.DAY)[0])
