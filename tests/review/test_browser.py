@@ -124,7 +124,7 @@ def test_a_screen_reader_finds_its_way(serving: ReviewServer, open_page: OpenPag
         assert page.locator("[aria-live=polite]").count() >= 1
         unnamed = page.evaluate(
             """() => [...document.querySelectorAll('a, button, input:not([type=hidden]), select')]
-                 .filter(e => !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length))
+                 .filter(e => !(e.textContent?.trim() || e.getAttribute('aria-label') || e.labels?.length))
                  .map(e => e.outerHTML)"""
         )
         assert unnamed == []

@@ -79,7 +79,7 @@ def test_a_pair_shows_what_adds_up_and_what_the_run_says(client: Client, serving
     page = client.ask(f"/pair/{source}?status=all").text
     name, confidence = basis.target.entities[target], basis.confidence.min()
     assert f"Linked with {name}, confidence {confidence:.3f}." in page
-    table = re.search(r'<table class="reasons">.*?</table>', page, re.DOTALL)
+    table = re.search(r'<table[^>]* class="pairs reasons">.*?</table>', page, re.DOTALL)
     assert table is not None
     *parts, total = map(float, re.findall(r">([+-]\d+\.\d\d)<", table[0]))
     assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 1))
@@ -205,17 +205,18 @@ def test_pairs_are_shown_before_their_reasons_are_ready(links: Path, monkeypatch
         one, other = session.queue.order[:2].tolist()
         page = client.ask(f"/pair/{one}").text
         assert "still being prepared" in page
-        assert "log-odds" not in page
+        assert "What speaks for it" not in page
         assert client.ask("/prepared").text == '{"prepared":false}'
         early = session.view(one, int(session.queue.proposed[one]))
         decide(client, "accept", one)
         session._prepare(session.run.basis)
         assert client.ask("/prepared").text == '{"prepared":true}'
         late = session.view(one, int(session.queue.proposed[one]))
-        assert {each.fact for each in early.left} == {each.fact for each in late.left}
+        shown = {row.left.fact for row in late.rows} | {each.fact for each in late.only_source}
+        assert {each.fact for each in early.only_source} == shown
         page = client.ask(f"/pair/{other}").text
         assert "being prepared" not in page
-        assert "In log-odds" in page
+        assert "What speaks for it" in page
 
 
 def test_decisions_of_other_graphs_are_reported_and_ignored(

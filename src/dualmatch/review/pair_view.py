@@ -128,11 +128,11 @@ class PairView:
 
 def timeline(view: PairView) -> Markup | None:
     """Facts of both over one axis, matching ones in one lane; None where no fact that is shown has a time."""
-    rows = [row for row in view.rows if row.left.span and row.right.span and row.number][:_MOST_LANES]
     lanes = [
         Lane(_label(row.left, row.number), f"{row.left.fact}\n{row.right.fact}", row.left.span, row.right.span)
-        for row in rows
-    ]
+        for row in view.rows
+        if row.left.span and row.right.span and (row.weight or 0.0) >= 0.0
+    ][:_MOST_LANES]
     alone = max(_MOST_ALONE, (_MOST_LANES - len(lanes)) // 2)
     for facts, side in ((view.only_source, "first"), (view.only_target, "second")):
         dated = [each for each in facts if each.span][:alone]
