@@ -10,6 +10,7 @@ import pytest
 
 from conftest import lives
 from dualmatch import Alignment, Chart, InputError, TemporalGraph, align, evaluate, explain
+from dualmatch.charts.timeline import span_of
 from html_check import Page
 
 
@@ -84,3 +85,40 @@ def test_notebooks_show_them(alignment: Alignment, tmp_path: Path) -> None:
     empty = align(*lives(), min_confidence=1.0)
     assert isinstance(empty.plot_confidence(), Chart)
     assert np.array_equal(empty.pairs, np.zeros((0, 2)))
+
+
+def test_a_timeline_has_a_lane_for_each_shared_fact_with_a_time(alignment: Alignment) -> None:
+    source = alignment.links()[0][0]
+    why = explain(alignment, source)
+    dated = [fact for fact in why.shared if fact.fact.begin or fact.fact.end]
+    chart = why.plot_timeline()
+    assert chart.drawing.count('class="fact') == len(dated) > 0
+    assert why.plot_timeline(top=1).drawing.count('class="fact') == 1
+    assert Page(chart._repr_svg_()).unbalanced == []
+    with pytest.raises(InputError, match="Nobody has no candidate"):
+        explain(alignment, "Nobody").plot_timeline()
+    seeds = [("Ada", "Q1"), ("Bob", "Q2")]
+    undated = align([("Ada", "met", "Bob")], [("Q1", "P", "Q2")], seeds=seeds)
+    with pytest.raises(InputError, match="Ada shares no fact that has a time"):
+        explain(undated, "Ada").plot_timeline()
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "span"),
+    [
+        ("1970", "1970", (0.0, 365.0)),
+        ("1970-12", "1970-12", (334.0, 365.0)),
+        ("1970-12-31", None, (364.0, None)),
+        (None, "1970-12-31", (None, 365.0)),
+        ("-0044-03-15", "-0043", None),
+    ],
+)
+def test_spans_end_with_the_day_after(begin: str | None, end: str | None, span: tuple[float, float] | None) -> None:
+    found = span_of(begin, end)
+    assert found is not None
+    if span is not None:
+        assert (found.begin, found.end) == span
+    else:
+        assert found.begin is not None
+        assert found.end is not None
+        assert 365 < found.end - found.begin < 731

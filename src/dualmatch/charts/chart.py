@@ -24,12 +24,21 @@ CHART_STYLE: Final = """\
 .chart .two { stroke: var(--two); }
 .chart .line.two { stroke-dasharray: 7 4; }
 .chart .line.ideal { stroke: var(--ideal); stroke-dasharray: 2 4; }
+.chart .fact .bar { stroke-width: 1.5; }
+.chart .fact .bar.source { stroke: var(--one); fill: var(--one); }
+.chart .fact .bar.target { stroke: var(--two); }
+.chart .fact:not(.matching) .bar { fill: var(--paper); }
+.chart .fact:not(.matching) .bar.target { stroke-dasharray: 4 2; }
+.chart rect.hatch { fill: var(--two); }
+.chart line.hatch { stroke: var(--paper); stroke-width: 3; }
+.chart .join { fill: var(--rule); }
 .chart .dot { fill: var(--paper); stroke-width: 2; }
 """
 """The style sheet of charts; the colours are the page's."""
+_WIDTH: Final = 720  # pixels that a chart takes at least, where it stands by itself
 _COLOURS: Final = """\
 .chart { --paper: #fff; --ink: #1d2330; --faint: #5b6474; --rule: #d9dde5;
-  --one: #2456c9; --two: #b4500a; --ideal: #7a8290; background: var(--paper); }
+  --one: #2456c9; --two: #b4500a; --ideal: #7a8290; background: var(--paper); max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { .chart { --paper: #14171d; --ink: #e7eaf0; --faint: #a3acbb; --rule: #343b48;
   --one: #86abff; --two: #f2a35e; --ideal: #8b94a3; } }
 """
@@ -61,7 +70,7 @@ class Chart:
             role="img",
             aria_label=self.title,
             xmlns=None if style is None else "http://www.w3.org/2000/svg",
-            width=None if style is None else 720,
+            width=None if style is None else max(_WIDTH, self.width),
         )
 
     def _repr_svg_(self) -> str:

@@ -7,6 +7,7 @@ hollow; an end that is not known fades out. Colours come from the page's style s
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -14,11 +15,13 @@ from typing import Final
 
 from markupsafe import Markup
 
-from dualmatch.charts.markup import el, visible
+from dualmatch.charts.chart import Chart
+from dualmatch.charts.markup import el, joined, visible
 from dualmatch.charts.svg import Axis
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _YEAR: Final = 365.2425
+_DATE: Final = re.compile(r"(-?\d+)(?:-(\d\d))?(?:-(\d\d))?")
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _BAR, _GAP, _PAD, _LETTER = 9, 5, 5, 6.4
 _FADE: Final = 0.14  # of the width: how far a bar goes on whose end is not known
@@ -77,18 +80,54 @@ def timeline(
 
     `names` of the two; `days`: whether times have a calendar; `id` tells apart the timelines of one page.
     """
+    drawn = [_drawn(lanes, frame, days, id) for frame in _FRAMES]
+    if not lanes or drawn[0] is None:
+        return None
+    svgs = [
+        el("svg", el("title", title), body, viewBox=f"0 0 {frame.width} {height}", role="img", class_=frame.kind)
+        for frame, (body, height) in zip(_FRAMES, (each for each in drawn if each is not None), strict=True)
+    ]
+    return el("figure", _defs(id), *svgs, el("figcaption", title), _legend(names, lanes, id), class_="timeline")
+
+
+def timeline_chart(lanes: Sequence[Lane], title: str) -> Chart | None:
+    """The same for wide screens as a chart of its own; None where no lane has a time."""
+    drawn = _drawn(lanes, _FRAMES[0], True, "chart")
+    return None if drawn is None else Chart(title, _FRAMES[0].width, drawn[1], joined(_defs("chart"), drawn[0]))
+
+
+def span_of(begin: str | None, end: str | None) -> Span | None:
+    """When something holds that begins and ends with these days, months or years; None where neither is known.
+
+    >>> span_of("1970-01-02", "1970-02"), span_of(None, None)
+    (Span(begin=1.0, end=59.0), None)
+    """
+    if begin is None and end is None:
+        return None
+    return Span(None if begin is None else _first_day(begin), None if end is None else _first_day(end, after=True))
+
+
+def _first_day(written: str, after: bool = False) -> float:
+    """The first day of a day, month or year, or of the one after it."""
+    parts = _DATE.fullmatch(written)
+    if parts is None:
+        raise ValueError(f"{written!r} is not a date")
+    year, month, day = (None if part is None else int(part) for part in parts.groups())
+    if year is None or month is None:
+        return _day(int(parts[1]) + after)
+    months = 12 * year + month - 1 + (after and day is None)
+    return _day(months // 12, months % 12 + 1) + ((day or 1) - 1) + (after and day is not None)
+
+
+def _drawn(lanes: Sequence[Lane], frame: _Frame, days: bool, id: str) -> tuple[Markup, int] | None:
+    """The lanes in a frame, and their height; None where no lane has a time."""
     spans = [span for lane in lanes for span, _ in lane.bars]
     ends = [end for span in spans for end in (span.begin, span.end) if end is not None]
     if not ends:
         return None
     low, high = min(ends), max(ends)
     margin = max((high - low) * 0.02, 1.0 if days else 0.5)
-    axes = ((frame, Axis(low - margin, high + margin, frame.left, frame.width - 8)) for frame in _FRAMES)
-    drawn = [_drawn(lanes, axis, frame, days, title, id) for frame, axis in axes]
-    return el("figure", _defs(id), *drawn, el("figcaption", title), _legend(names, lanes, id), class_="timeline")
-
-
-def _drawn(lanes: Sequence[Lane], axis: Axis, frame: _Frame, days: bool, title: str, id: str) -> Markup:
+    axis = Axis(low - margin, high + margin, frame.left, frame.width - 8)
     y, body = 2, []
     for lane in lanes:
         body.append(_lane(lane, axis, frame, y, id))
@@ -97,8 +136,7 @@ def _drawn(lanes: Sequence[Lane], axis: Axis, frame: _Frame, days: bool, title: 
     for at, words in _ticks(axis, frame.ticks, days):
         grid.append(el("line", class_="grid", x1=axis(at), x2=axis(at), y1=2, y2=y))
         grid.append(_tick(words, axis(at), y + 14, frame))
-    box = f"0 0 {frame.width} {y + 20}"
-    return el("svg", el("title", title), *grid, *body, viewBox=box, role="img", class_=frame.kind)
+    return joined(*grid, *body), y + 20
 
 
 def _ticks(axis: Axis, most: int, days: bool) -> list[tuple[float, str]]:

@@ -263,15 +263,22 @@ def fact_of(graph: TemporalGraph, side: int) -> Fact:
     labels = graph.labels
     if side >= 2 * graph.n_facts:
         dates, row = graph.dates, side - 2 * graph.n_facts
-        time = time_in_words(int(dates.begin[row]), int(dates.end[row]), graph.opaque_times)
+        when = int(dates.begin[row]), int(dates.end[row])
         relation = graph.relations[dates.relation[row]]
-        return Fact(relation, None, True, time, None, labels.get(relation))
+        time = time_in_words(*when, graph.opaque_times)
+        return Fact(relation, None, True, time, None, labels.get(relation), *_written(when, graph))
     fact = side % graph.n_facts
     is_subject = side < graph.n_facts
     other = graph.entities[graph.tail[fact] if is_subject else graph.head[fact]]
     relation = graph.relations[graph.relation[fact]]
-    time = time_in_words(int(graph.begin[fact]), int(graph.end[fact]), graph.opaque_times)
-    return Fact(relation, other, is_subject, time, labels.get(other), labels.get(relation))
+    when = int(graph.begin[fact]), int(graph.end[fact])
+    time = time_in_words(*when, graph.opaque_times)
+    return Fact(relation, other, is_subject, time, labels.get(other), labels.get(relation), *_written(when, graph))
+
+
+def _written(when: tuple[int, int], graph: TemporalGraph) -> tuple[str | None, ...]:
+    show = str if graph.opaque_times else format_date
+    return tuple(None if code == UNKNOWN else show(code) for code in when)
 
 
 def time_rows(graph: TemporalGraph, sides: Ids) -> Ids:

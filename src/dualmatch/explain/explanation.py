@@ -8,6 +8,7 @@ from typing import Any, Literal
 from dualmatch.charts.chart import Chart
 from dualmatch.charts.markup import el, visible
 from dualmatch.charts.svg import sum_chart
+from dualmatch.charts.timeline import Lane, Span, span_of, timeline_chart
 from dualmatch.errors import InputError
 from dualmatch.graph.shown_name import ShownName, shown_name
 from dualmatch.methods.evidence.pair_evidence import LABELS_COMPARED, Balance
@@ -25,6 +26,13 @@ class Fact:
     time: str  # in words; empty where there is none
     label: str | None = None  # of the entity at the other end, where one is known
     relation_label: str | None = None
+    begin: str | None = None  # an ISO day, month or year, or a bare number where times have no calendar
+    end: str | None = None
+
+    @property
+    def span(self) -> Span | None:
+        """When it holds, for timelines."""
+        return span_of(self.begin, self.end)
 
     @property
     def shown_other(self) -> ShownName | None:
@@ -39,6 +47,10 @@ class Fact:
     def __str__(self) -> str:
         other = None if self.other is None else str(self.shown_other)
         return self.with_other(self.shown_relation.text, other) + (f", {self.time}" if self.time else "")
+
+    @property
+    def without_time(self) -> str:
+        return self.with_other(self.shown_relation.text, None if self.shown_other is None else self.shown_other.text)
 
     def with_other(self, relation: str, other: str | None) -> str:
         """The relation and the entity at the other end, in these words."""
@@ -179,6 +191,32 @@ class Explanation:
             steps.append((f"{len(rest):,} more shared facts", sum(fact.weight for fact in rest)))
         steps += of.balance.in_words()
         return sum_chart(steps, f"{shown_name(self.entity, self.label)} = {name}? Log-odds {of.log_odds:+.2f}")
+
+    def plot_timeline(self, top: int = 12) -> Chart:
+        """At most `top` shared facts over time, a lane each: as the entity has them, above as the other graph has them.
+
+        They are those of the link or, where there is none, of the best candidate. An end that is unknown fades out.
+
+        Raises
+        ------
+        InputError
+            Where there is no candidate, and where no shared fact has a time.
+        """
+        of = self._drawn()
+        lanes = [
+            Lane(
+                shared.fact.without_time,
+                f"{shared.fact}\n{shared.counterpart}",
+                shared.fact.span,
+                shared.counterpart.span,
+            )
+            for shared in of.shared
+            if shared.fact.span or shared.counterpart.span
+        ]
+        chart = timeline_chart(lanes[:top], f"What {shown_name(self.entity, self.label)} shares, over time")
+        if chart is None:
+            raise InputError(f"{self.entity} shares no fact that has a time, so there is no timeline to draw")
+        return chart
 
     def _drawn(self) -> Explanation | Candidate:
         """What a chart is about."""
