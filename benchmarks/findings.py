@@ -36,8 +36,6 @@ class Interrupt:
 sys.meta_path.insert(0, Interrupt())
 """
 MAIN = "import runpy, sys; sys.argv[0] = 'dualmatch'; runpy.run_module('dualmatch', run_name='__main__')"
-    "import runpy, sys; sys.argv[0] = 'dualmatch'; runpy.run_module('dualmatch', run_name='__main__', alter_sys=True)"
-)
 ALIGN = ["align", "a.csv", "b.csv", "-o"]
 
 
