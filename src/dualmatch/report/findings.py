@@ -45,6 +45,7 @@ class Findings:
     basis: ExplanationBasis | None
     config: str | None
     gold: Collection[Link] | None
+    folder: Path = Path()  # of the links
 
     @property
     def outcome(self) -> Outcome | None:
@@ -131,6 +132,7 @@ def gather(
         basis,
         _options_in_words(path, record),
         None if gold is None else read_gold(gold, links, data),
+        path.resolve().parent,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -36,6 +37,7 @@ def report_page(findings: Findings, menu: Markup | None = None) -> str:
 def _next_steps(findings: Findings) -> list[tuple[str, str]]:
     """What to do with the result, each with its command."""
     links, inputs = findings.name, [] if findings.record is None else findings.record.inputs.get("paths", [])
+    inputs = [_beside(each, findings.folder) for each in inputs]
     steps = []
     if findings.basis is not None and (findings.undecided or (findings.found < DOUBTFUL).any()):
         steps.append(("Decide what is doubtful or open", ["dualmatch", "review", links]))
@@ -48,9 +50,14 @@ def _next_steps(findings: Findings) -> list[tuple[str, str]]:
     return [(words, shlex.join(call)) for words, call in steps]
 
 
+def _beside(path: str, folder: Path) -> str:
+    """A path as it is called from the folder of the links, where it lies below it."""
+    return str(Path(path).relative_to(folder)) if Path(path).is_relative_to(folder) else path
+
+
 def _tiles(findings: Findings) -> list[tuple[str, str]]:
     """The headline figures, each with what it is a part of."""
-    found, quality, outcome = findings.found, findings.quality, findings.outcome
+    found, quality = findings.found, findings.quality
     of = f"of {len(findings.links) + len(findings.unlinked):,} source entities"
     shown = [
         (f"{len(findings.links):,}", f"linked, {of}"),
@@ -66,6 +73,4 @@ def _tiles(findings: Findings) -> list[tuple[str, str]]:
         given = {findings.links[at][0] for at in findings.is_seed.nonzero()[0].tolist()}
         tested = sum(source not in given for source, _ in findings.gold or ())
         shown.append((percent(result.recall), f"of the {tested:,} gold pairs are found"))
-    if outcome is not None and "total" in outcome.cost.seconds:
-        shown.append((f"{outcome.cost.seconds['total']:.1f} s", "for the whole run"))
     return shown
