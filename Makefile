@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-sssom test-wheel chromium lint bench clean
+.PHONY: demo docs test test-sssom test-wheel chromium lint bench clean
 
 demo: .venv/installed
 	$(BIN)/dualmatch demo
@@ -12,6 +12,11 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 POLARS_MAX_THREADS=1
 test: .venv/installed-for-tests lint chromium
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# The site, from docs/ and the docstrings; the tutorial is run. A warning fails it.
+docs: .venv/installed-for-tests
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+	@echo "open docs/_build/index.html"
 
 # The browser tests' Chromium, where it is missing and apt-get can bring it; where not, they skip and say so.
 APT_GET := DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20
@@ -57,8 +62,8 @@ bench: .venv/installed
 # torch first and pinned: a CPU build, where a range may pull gigabytes of CUDA.
 .venv/installed-for-tests: .venv/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[gnn,test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs,gnn,test]'
 	touch $@ .venv/installed
 
 clean:
-	rm -rf .venv .venv-sssom .venv-wheel demo-out
+	rm -rf .venv .venv-sssom .venv-wheel demo-out docs/_build

@@ -1,0 +1,82 @@
+"""How Sphinx builds the site: `make docs`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from click.testing import CliRunner
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from dualmatch.cli.main import VERBS, cli
+from dualmatch.version import __version__
+
+OF_THE_ROOT = ("results", "security", "changelog")
+
+project = "dualmatch"
+author = "the dualmatch authors"
+copyright = "the dualmatch authors, Apache-2.0"
+release = version = __version__
+root_doc = "index"
+exclude_patterns = ["_build", "sample", "images/*.py"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc"]
+suppress_warnings = ["myst.header"]
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"dualmatch {version}"
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+}
+html_show_sourcelink = False
+html_copy_source = False
+
+
+class CommandHelp(SphinxDirective):
+    """The help of every command, as the terminal shows it: ``{command-help}``."""
+
+    def run(self) -> list[nodes.Node]:
+        shown = []
+        for verb in (None, *(verb for verbs in VERBS.values() for verb in verbs)):
+            name = "dualmatch" if verb is None else f"dualmatch {verb}"
+            result = CliRunner().invoke(cli, [*([] if verb is None else [verb]), "--help"], terminal_width=100)
+            section = nodes.section(ids=[name.replace(" ", "-")], names=[name])
+            section += nodes.title(text=name)
+            section += nodes.literal_block(text=result.output.rstrip(), language="text")
+            shown.append(section)
+        return shown
+
+
+def _lead_to_pages(app: Sphinx, page: str, source: list[str]) -> None:
+    """Pages that stand for a file of the repository's root get its text, and links to it lead to the page."""
+    if page in OF_THE_ROOT:
+        text = (Path(app.srcdir).parent / f"{page.upper()}.md").read_text("utf-8")
+        source[0] = text.replace("](docs/", "](").replace("](results/", "](../results/")
+    for name in OF_THE_ROOT:
+        source[0] = re.sub(rf"\]\((\.\./)?{name.upper()}\.md", f"]({name}.md", source[0])
+    source[0] = source[0].replace("[docs/sample](sample)", "docs/sample")
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.add_directive("command-help", CommandHelp)
+    app.connect("source-read", _lead_to_pages)
