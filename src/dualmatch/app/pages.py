@@ -25,6 +25,7 @@ from dualmatch.app.upload import EXTENSIONS, receive_files
 from dualmatch.app.workspace import SIDES, NoPairError, Pair, State, Workspace
 from dualmatch.charts.markup import templates, visible
 from dualmatch.errors import DualMatchError
+from dualmatch.graph.shown_name import shown_name
 from dualmatch.report.findings import gather
 from dualmatch.report.page import report_page
 from dualmatch.review.forms import read_form
@@ -64,7 +65,13 @@ class _Views:
     def __init__(self, workspace: Workspace, children: Children, most: int) -> None:
         self._workspace, self._children, self._most = workspace, children, most
         self._templates = templates(
-            "dualmatch.app", form=reading_form, plainly=_plainly, sides=SIDES, most=most, accepted=",".join(EXTENSIONS)
+            "dualmatch.app",
+            form=reading_form,
+            plainly=_plainly,
+            shown=shown_name,
+            sides=SIDES,
+            most=most,
+            accepted=",".join(EXTENSIONS),
         )
         self._reports: dict[int, tuple[float, str]] = {}
 
