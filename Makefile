@@ -55,8 +55,9 @@ bench: .venv/installed
 	$(PYTHON) -c 'import sys; sys.exit("dualmatch needs Python 3.11 or newer; set PYTHON=…" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 
+# With the page that the demo proposes next.
 .venv/installed: .venv/bin/python pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[review]'
 	touch $@
 
 # torch first and pinned: a CPU build, where a range may pull gigabytes of CUDA.

@@ -75,7 +75,7 @@ def test_charts_stay_in_their_frame_and_say_what_they_show() -> None:
     charts = (
         bars(["a<b", "c"], [Bars("one", [3, 0])], "two <bars>"),
         lines([Line("up", [(0, 0), (1, 5)], dots=True), Line("down", [(0, 5), (1, 0)], "two")], "lines"),
-        lines([Line("years", stairs(1900, 10, [0.1, 0.0, 0.7]))], "years", percent=True, years=True),
+        lines([Line("years", stairs(1900, 10, [0.1, 0.0, 0.7]))], "years", percent=True, whole=True),
         bars(["a", "b", "c"], [Bars("here", [1, 2, 9000]), Bars("there", [0, 3, 1], "two")], "log", x_label="x"),
         shares([("linked", 3, "one"), ("undecided", 0, "two"), ("no match, and a long label", 2, "rest")], "parts"),
         lines([Line("n", [(0.5, 0.4), (1.0, 1.0)], dots=True, counts=[3, 12_000])], "counts", y_range=(0.0, 1.0)),

@@ -81,7 +81,7 @@ def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: 
     for words in (
         "When facts begin",
         "to the day",
-        "How many facts entities have",
+        "by how many facts they have",
         "Links by confidence",
         "What a threshold would keep",
         "Share of right links against their confidence",

@@ -71,5 +71,5 @@ def times_chart(graphs: Sequence[Years], unit: str = "year") -> Chart:
         x_range=(min(years), max(years)),
         y_range=(0.0, 1.05 * highest),
         percent=True,
-        years=True,
+        whole=True,
     )

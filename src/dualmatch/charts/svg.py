@@ -115,9 +115,9 @@ def lines(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     percent: bool = False,
-    years: bool = False,
+    whole: bool = False,
 ) -> Chart:
-    """Lines over one pair of axes, with a legend where there are several; `years`: along the x axis."""
+    """Lines over one pair of axes, with a legend where there are several; `whole`: x counts years or rounds."""
     key, legend = _legend([(each.label, each.style, False) for each in series] if len(series) > 1 else [])
     height = 240 + legend
     points = [point for line in series for point in line.points]
@@ -134,7 +134,7 @@ def lines(
             below = y(value) < y.end + 14
             drawn.append(_count(f"{count:,}", min(x(at), WIDTH - 14), y(value) + (16 if below else -8)))
     ticks = [
-        _x_tick(f"{at:g}" if years else _number(at), x(at), y.start) for at in x.ticks() if not years or at % 1 == 0
+        _x_tick(f"{at:g}" if whole else _number(at), x(at), y.start) for at in x.ticks() if not whole or at % 1 == 0
     ]
     return _chart(title, height, key, _grid(y, percent), *ticks, *drawn, _x_label(x_label, height))
 

@@ -86,8 +86,8 @@ def degrees(graphs: Graphs) -> Chart:
         )
         for side, style, each, size in zip(_SIDES, STYLES, graphs, sizes, strict=True)
     ]
-    of = "share of each graph's entities" if as_shares else "entities"
-    return bars(labels, drawn, f"How many facts entities have: {of}", x_label="facts", percent=as_shares)
+    whose = "Share of each graph's entities" if as_shares else "Entities"
+    return bars(labels, drawn, f"{whose} by how many facts they have", x_label="facts", percent=as_shares)
 
 
 def verdict_chart(findings: Findings) -> Chart:
@@ -134,6 +134,7 @@ def rounds_chart(rounds: Sequence[Mapping[str, Any]]) -> Chart:
         ],
         "Pairs believed after each round, and how many of them changed",
         x_label="round",
+        whole=True,
         y_range=(0.0, 1.05 * max(1, *(max(each["pairs"], each["changed"]) for each in rounds))),
     )
 
