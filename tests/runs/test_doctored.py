@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,22 @@ def test_a_doctored_companion_is_refused(made: Path, capsys: pytest.CaptureFixtu
     )
     assert codes.count(2) > 25
     assert ends(["explain", str(links), entity, *side], capsys) == 0
+
+
+@pytest.mark.parametrize("name", ["model.overlap.source", "model.overlap.target", "model.alone.target"])
+def test_a_chance_of_one_is_refused(made: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    links = made / "run" / "links.tsv"
+    companion = links.with_name("links.tsv.why.npz")
+
+    def certain() -> Iterator[bytes]:
+        with np.load(io.BytesIO(companion.read_bytes())) as stored:
+            arrays = {each: stored[each] for each in stored.files}
+        out = io.BytesIO()
+        np.savez_compressed(out, X)
+        yield out.getvalue()
+
+    call = partial(ends, ["explain", str(links), "a3"], capsys)
+    assert tried(companion, certain(), call, fitting_companion(links)) == [2]
 
 
 @pytest.mark.parametrize("stage", ["graphs", "round", "outcome"])

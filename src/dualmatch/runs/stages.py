@@ -124,16 +124,19 @@ def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
     if any(each.min(initial=1.0) <= 0.0 for each in chances):
         raise ValueError("model.chances holds a relation that no fact can have")
     classes = len(SIZE_CLASSES) + 1
+    overlap, alone = both("model.overlap", *directed), both("model.alone", classes, classes)
+    if any(each.max(initial=0.0) >= 1.0 for each in (*overlap, *alone)) or min(each.min() for each in alone) <= 0.0:
+        raise ValueError("model.overlap or model.alone holds a certainty, which is never learnt")
     names, first_names = (
         stored.array(name, "chance", None, N_DEGREES) if name in arrays else None
         for name in ("model.names", "model.first_names")
     )
     model = Model(
         RelationOdds(stored.matrix("model.together", directed), chances),
-        both("model.overlap", *directed),
+        overlap,
         DateGaps(differ, stored.array("model.gaps", "positive", len(Precision), N_GAPS)),
         stored.array("model.coverage", "chance", len(COVERAGES)),
-        both("model.alone", classes, classes),
+        alone,
         names,
         first_names,
         _date_agreement(stored) if "model.dates.gaps" in arrays else None,
