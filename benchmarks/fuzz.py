@@ -220,7 +220,8 @@ FOLDER = (
 def make_seeds(place: Path) -> None:
     """Write all seeds into a folder."""
     from dualmatch.cli.main import main
-    from dualmatch.links.decisions import DecisionLog, Verdict
+    from dualmatch.links.decisions import DecisionLog
+    from dualmatch.links.opinions import Verdict
     from dualmatch.simulate import World, simulate, write_folder
 
     for name, content in _graphs().items():

@@ -25,8 +25,9 @@ from dualmatch.links.decisions import DecisionLog
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.readers.read_options import ReadOptions
+from dualmatch.review.filter import Filter
 from dualmatch.review.serve import Endpoint, ReviewServer
-from dualmatch.review.session import Filter, Session
+from dualmatch.review.session import Session
 from dualmatch.runs.companion import ExplainedRun
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.simulate import SimulatedPair, scale_world, simulate
@@ -70,19 +71,21 @@ def use(client: Client, session: Session, decisions: int) -> None:
         client.ask("GET", "/prepared")
         time.sleep(0.1)
     print(f"reasons ready after: {time.perf_counter() - begin:.2f} s")
-    names = "queue", "search", "filter by relation", "decide", "next pair", "undo"
+    names = "queue", "spot check", "all", "search", "filter by relation", "decide", "next pair", "history", "undo"
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     relation = session.common_relations[0]
     for _ in range(decisions):
         client.timed(seconds["queue"], "GET", "/")
+        client.timed(seconds["spot check"], "GET", "/?tab=spot")
+        client.timed(seconds["all"], "GET", "/?tab=all")
         client.timed(seconds["search"], "GET", "/?q=77")
         client.timed(seconds["filter by relation"], "GET", f"/?{urlencode({'relation': relation})}")
         source = int(session.rows(Filter())[0])
         form = urlencode({"verdict": "none", "source": source, "seen": 0})
         where = client.timed(seconds["decide"], "POST", "/decide", form)
         client.timed(seconds["next pair"], "GET", where)
-    last = session.log.state.last_live
-    client.timed(seconds["undo"], "POST", "/undo", urlencode({"seen": 0 if last is None else last[0]}))
+        client.timed(seconds["history"], "GET", "/history")
+    client.timed(seconds["undo"], "POST", "/undo", urlencode({"seen": session.log.live()[-1].id}))
     for name, taken in seconds.items():
         (median, of_cpu), (slowest, most_cpu) = np.median(taken, axis=0), np.max(taken, axis=0)
         print(

@@ -51,6 +51,7 @@ class Client:
     def __init__(self, address: str, at: str = "") -> None:
         parts = urlsplit(address)
         self.at = at  # the path that every other begins with
+        self.address, self.home = address, f"http://{parts.netloc}"
         self.host, self.token = parts.netloc, parts.query.removeprefix("token=")
         self.cookie = f"dualmatch_{parts.port}={self.token}"
 

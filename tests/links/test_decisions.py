@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualmatch import InputError, OutputError
-from dualmatch.links.decisions import ConflictError, DecisionLog, DecisionState, Verdict, is_decisions, read_decisions
+from dualmatch.links.decisions import ConflictError, DecisionLog, is_decisions, read_decisions
+from dualmatch.links.opinions import Decision, DecisionState, Verdict
 
 
 @pytest.fixture
@@ -51,19 +52,147 @@ def test_every_verdict_has_its_say(log: DecisionLog) -> None:
     assert again.accepted == []
 
 
-def test_undo_takes_back_the_last_and_only_the_last(log: DecisionLog) -> None:
+def test_undo_takes_back_any_decision_once(log: DecisionLog) -> None:
     first = log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
     second = log.decide(Verdict.NO_MATCH, "Ada", None, first)
-    with pytest.raises(ConflictError, match="later decision"):
-        log.undo(first)
-    third = log.undo(second)
+    third = log.decide(Verdict.SKIP, "Bob", None, 0)
+    log.undo(second)
     assert log.state.of("Ada").partner == "Q1"
-    assert log.state.of("Ada").last == third
+    assert log.state.of("Ada").last == third + 1
+    assert log.state.of("Bob").status == "skipped"
     log.undo(first)
     assert log.state.of("Ada").status == "open"
-    with pytest.raises(ConflictError, match="nothing to undo"):
-        log.undo(first)
-    assert log.live() == []
+    for number in (first, second, 99):
+        with pytest.raises(ConflictError, match="undone already"):
+            log.undo(number)
+    assert [row.id for row in log.live()] == [third]
+
+
+def test_an_undo_gives_no_target_to_two(log: DecisionLog) -> None:
+    first = log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
+    second = log.decide(Verdict.NO_MATCH, "Ada", None, first)
+    log.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
+    with pytest.raises(ConflictError, match="'Q1' was accepted for 'Bob' already"):
+        log.undo(second)
+    assert log.state.accepted == [("Bob", "Q1")]
+
+
+def test_many_at_once_and_back(log: DecisionLog) -> None:
+    log.decide(Verdict.NO_MATCH, "Ada", None, 0)
+    held = log.decide(Verdict.ACCEPT, "Bob", "Q2", 0)
+    pairs = [("Ada", "Q1"), ("Cleo", "Q3"), ("Dora", "Q2"), ("Eve", "Q5"), ("Fay", "Q5")]
+    with pytest.raises(ConflictError, match="other decisions by now"):
+        log.accept_all(pairs, held - 1)
+    assert log.accept_all(pairs, held, "from 0.9") == 2
+    assert log.state.accepted == [("Bob", "Q2"), ("Cleo", "Q3"), ("Eve", "Q5")]
+    rows = log.live()[-2:]
+    assert {row.note for row in rows} == {"from 0.9"}
+    assert rows[0].batch == rows[1].batch is not None
+    log.undo(rows[1].id)
+    assert log.state.accepted == [("Bob", "Q2")]
+    assert log.accept_all(pairs, log.state.last) == 2
+
+
+def reviewers(path: Path, *names: str) -> list[DecisionLog]:
+    return [DecisionLog.open(path, reviewer=name) for name in names]
+
+
+def test_who_decided_and_why_is_kept(tmp_path: Path) -> None:
+    (log,) = reviewers(tmp_path / "d.db", "ada")
+    log.decide(Verdict.ACCEPT, "Ada", "Q1", 0, "  the same birthday ")
+    (row,) = log.live()
+    assert (row.reviewer, row.note, row.batch, row.settles) == ("ada", "the same birthday", None, False)
+    with pytest.raises(InputError, match="--reviewer"):
+        reviewers(tmp_path / "d.db", "x" * 81)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "status"),
+    [
+        (("accept", "Q1"), ("accept", "Q1"), "accepted"),
+        (("accept", "Q1"), ("reject", "Q2"), "accepted"),
+        (("accept", "Q1"), ("skip", None), "accepted"),
+        (("reject", "Q1"), ("none", None), "no match"),
+        (("reject", "Q1"), ("reject", "Q2"), "rejected"),
+        (("accept", "Q1"), ("accept", "Q2"), "disputed"),
+        (("accept", "Q1"), ("reject", "Q1"), "disputed"),
+        (("accept", "Q1"), ("none", None), "disputed"),
+    ],
+)
+def test_reviewers_agree_or_differ(
+    tmp_path: Path, one: tuple[str, str | None], other: tuple[str, str | None], status: str
+) -> None:
+    for number, order in enumerate(((one, other), (other, one))):
+        ada, bob = reviewers(tmp_path / f"{number}.db", "ada", "bob")
+        first = ada.decide(Verdict(order[0][0]), "Ada", order[0][1], 0)
+        bob.decide(Verdict(order[1][0]), "Ada", order[1][1], first)
+        now = ada.state
+        assert now.of("Ada").status == status
+        assert [*now.disputed] == (["Ada"] if status == "disputed" else [])
+        if status == "disputed":
+            assert now.accepted == now.forbidden == []
+            assert {*now.of("Ada").opinions} == {"ada", "bob"}
+
+
+def test_a_dispute_is_settled_by_who_decides_on_it(tmp_path: Path) -> None:
+    ada, bob, cleo = reviewers(tmp_path / "d.db", "ada", "bob", "cleo")
+    last = bob.decide(Verdict.NO_MATCH, "Ada", None, ada.decide(Verdict.ACCEPT, "Ada", "Q1", 0))
+    last = cleo.decide(Verdict.SKIP, "Ada", None, last)
+    assert ada.state.of("Ada").status == "disputed"
+    settled = cleo.decide(Verdict.ACCEPT, "Ada", "Q2", last)
+    assert ada.state.accepted == [("Ada", "Q2")]
+    again = ada.decide(Verdict.ACCEPT, "Ada", "Q1", settled)  # whoever is not content can dispute it again
+    assert bob.state.of("Ada").status == "disputed"
+    ada.undo(again)
+    assert ada.state.last_of("cleo") == cleo.live()[-1]
+    ada.undo(settled)
+    assert ada.state.of("Ada").status == "disputed"
+
+
+def test_a_target_that_a_dispute_set_free_is_not_given_back_twice(tmp_path: Path) -> None:
+    ada, bob = reviewers(tmp_path / "d.db", "ada", "bob")
+    other = bob.decide(Verdict.NO_MATCH, "Ada", None, ada.decide(Verdict.ACCEPT, "Ada", "Q1", 0))
+    ada.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
+    with pytest.raises(ConflictError, match="'Q1' was accepted for 'Bob' already"):
+        bob.undo(other)
+
+
+def test_a_file_of_0_1_0_is_read_as_it_is_and_continued(tmp_path: Path) -> None:
+    kept = Path(__file__).parents[1] / "golden" / "0.1.0" / "links.tsv.decisions.db"
+    path = tmp_path / "old.db"
+    path.write_bytes(kept.read_bytes())
+    before = read_decisions(path)
+    assert path.read_bytes() == kept.read_bytes()  # looking changes nothing
+    assert before.decided
+    (ada,) = reviewers(path, "ada")
+    assert ada.state.accepted == before.accepted
+    assert ada.state.forbidden == before.forbidden
+    assert all(row.reviewer is None for row in ada.live())
+    source = next(iter(before.decided))
+    ada.decide(Verdict.ACCEPT, source, "new partner", ada.state.of(source).last)
+    assert ada.state.of(source).status == "accepted"  # whoever continues the file disputes nobody
+    assert {*ada.state.of(source).opinions} == {"ada"}
+
+
+def test_decisions_of_others_are_taken_in_once(tmp_path: Path) -> None:
+    (ada,), (bob,) = reviewers(tmp_path / "ada.db", "ada"), reviewers(tmp_path / "bob.db", "bob")
+    ada.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
+    ada.decide(Verdict.ACCEPT, "Bob", "Q2", 0)
+    bob.decide(Verdict.NO_MATCH, "Ada", None, 0)
+    undone = bob.decide(Verdict.SKIP, "Bob", None, 0)
+    bob.undo(undone)
+    bob.decide(Verdict.ACCEPT, "Cleo", "Q2", 0)
+    bob.accept_all([("Dora", "Q4"), ("Eve", "Q5")], bob.state.last)
+    assert ada.add_from(bob, "bob.db") == (5, 1)  # Q2 is Bob's
+    now = ada.state
+    assert now.of("Ada").status == "disputed"
+    assert now.of("Bob").status == "accepted"
+    assert now.of("Cleo").status == "open"
+    assert ada.add_from(bob, "bob.db")[0] == 0
+    assert read_decisions(ada.path).accepted == now.accepted == [("Bob", "Q2"), ("Dora", "Q4"), ("Eve", "Q5")]
+    ada.undo(ada.live()[-1].id)
+    assert ada.state.accepted == [("Bob", "Q2")]
+    assert ada.add_from(bob, "bob.db")[0] == 0  # what was undone here stays undone
 
 
 @pytest.fixture
@@ -199,19 +328,19 @@ def test_undone_decisions_are_as_if_never_made(rows: list[tuple[str, int]]) -> N
     one_by_one, kept = DecisionState(), []
     for number, (verdict, who) in enumerate(rows, start=1):
         if verdict == "undo":
-            last = one_by_one.last_live
+            last = one_by_one.last_of("")
             if last is not None:
-                one_by_one.add(number, "undo", last[1], None, last[0])
+                one_by_one.add(Decision(number, "", Verdict.UNDO, last.source, undoes=last.id))
                 kept.pop()
             continue
         target = f"Q{who % 2}" if verdict in ("accept", "reject") else None
         if verdict == "accept" and one_by_one.holder.get(target or "", f"e{who}") != f"e{who}":
             continue
-        one_by_one.add(number, verdict, f"e{who}", target, None)
-        kept.append((number, verdict, f"e{who}", target))
+        kept.append(Decision(number, "", Verdict(verdict), f"e{who}", target))
+        one_by_one.add(kept[-1])
     afresh = DecisionState()
-    for number, verdict, source, target in kept:
-        afresh.add(number, verdict, source, target, None)
+    for row in kept:
+        afresh.add(row)
     assert one_by_one.accepted == afresh.accepted
     assert one_by_one.forbidden == afresh.forbidden
     assert one_by_one.holder == afresh.holder

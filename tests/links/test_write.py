@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 
 from dualmatch import InputError, OutputError
 from dualmatch.graph.iris import is_iri
-from dualmatch.links.decisions import DecisionLog, Verdict
+from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.naming import Naming
+from dualmatch.links.opinions import Verdict
 from dualmatch.links.read import LinksFile
 from dualmatch.links.sssom import curie_map
 from dualmatch.links.write import LINK_FORMATS, link_format, write_links

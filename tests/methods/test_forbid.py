@@ -15,7 +15,8 @@ from dualmatch.cli.main import main
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.similarity import HeldSimilarity
 from dualmatch.graph.arrays import NO_PARTNER
-from dualmatch.links.decisions import DecisionLog, Verdict
+from dualmatch.links.decisions import DecisionLog
+from dualmatch.links.opinions import Verdict
 from dualmatch.links.read import read_links
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec

@@ -33,7 +33,7 @@ HOSTILE = (
 
 
 def decided(page: Page) -> int:
-    return int(re.match(r"([\d,]+) of", page.inner_text("label[for=progress]"))[1].replace(",", ""))  # type: ignore[index]
+    return int(re.search(r"([\d,]+) of", page.inner_text("label[for=progress]"))[1].replace(",", ""))  # type: ignore[index]
 
 
 def press(page: Page, key: str, address: str) -> None:
@@ -48,6 +48,8 @@ def test_a_whole_review_by_keyboard(serving: ReviewServer, open_page: OpenPage) 
     page = open_page(serving.address)
     assert "token" not in page.url
     assert page.inner_text("h1") == "Queue"
+    page.get_by_role("link", name="All").click()
+    page.wait_for_url("**/?tab=all")
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible()
     page.keyboard.press("Escape")
@@ -55,20 +57,27 @@ def test_a_whole_review_by_keyboard(serving: ReviewServer, open_page: OpenPage) 
     press(page, "o", rf"/pair/{order[0]}\b")
     assert page.evaluate("document.activeElement.id") == "pair"
     assert page.locator("svg[role=img] title").count() >= 1
-    for place, key in enumerate("arns"):
+    for place, key in enumerate("ans"):
         press(page, key, rf"/pair/{order[place + 1]}\b")
         assert decided(page) == place + 1
-    assert [row.verdict for row in session.log.live()] == ["accept", "reject", "none", "skip"]
-    assert names[order[3]] in page.inner_text("#last")
-    press(page, "u", rf"/pair/{order[3]}\b")
-    assert decided(page) == 3
-    listed = candidates_of(session.run.basis, order[3])
-    free = [n for n, each in enumerate(listed[1:], start=2) if each.name not in session.log.state.holder]
-    press(page, str(free[0]), r"show=\d+")  # a runner-up is one key away
-    shown = int(re.findall(r"show=(\d+)", page.url)[0])
-    assert shown == listed[free[0] - 1].row
-    press(page, "a", rf"/pair/{order[4]}\b")
-    assert session.log.state.of(names[order[3]]).partner == session.run.basis.target.entities[shown]
+    assert [row.verdict for row in session.log.live()] == ["accept", "none", "skip"]
+    assert names[order[2]] in page.inner_text("#last")
+    press(page, "u", rf"/pair/{order[2]}\b")
+    assert decided(page) == 2
+    press(page, "j", rf"/pair/{order[3]}\b")
+    press(page, "k", rf"/pair/{order[2]}\b")
+    press(page, "k", rf"/pair/{order[1]}\b")  # though it is decided
+    press(page, "j", rf"/pair/{order[2]}\b")
+    listed = candidates_of(session.run.basis, order[2])
+    press(page, "c", rf"show={listed[1].row}\b")
+    page.keyboard.press("m")
+    page.keyboard.type("a, not b")
+    page.keyboard.press("Enter")  # ends the note, and decides nothing
+    assert len(session.log.live()) == 2
+    press(page, "2", rf"/pair/{order[3]}\b")  # a runner-up is one key away
+    assert session.log.state.of(names[order[2]]).partner == listed[1].name.name
+    assert session.log.live()[-1].note == "a, not b"
+    press(page, "j", rf"/pair/{order[4]}\b")
     press(page, "j", rf"/pair/{order[5]}\b")
     page.keyboard.press("p")  # pick another, from all of the target
     other = session.run.basis.target.entities[-1]
@@ -78,8 +87,11 @@ def test_a_whole_review_by_keyboard(serving: ReviewServer, open_page: OpenPage) 
     press(page, "Enter", r"show=\d+")
     press(page, "a", rf"/pair/{order[6]}\b")
     assert session.log.state.holder[other] == names[order[5]]
+    press(page, "h", r"/history\?")
+    page.get_by_role("button", name="Undo decision 1", exact=True).press("Enter")
+    page.wait_for_selector(".undone")
+    assert session.log.state.of(names[order[0]]).status == "open"
     press(page, "q", r"/\?")
-    assert page.inner_text("#count").startswith(f"{len(names) - 5} entities")
 
 
 def test_reasons_come_by_themselves(links: Path, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,6 +114,8 @@ def test_search_filters_and_small_screens(serving: ReviewServer, open_page: Open
     page.keyboard.press("/")
     page.keyboard.type(name)
     press(page, "Enter", rf"q={name}")
+    page.get_by_role("link", name="All").click()
+    page.wait_for_url("**tab=all**")
     assert page.locator("tbody a").first.inner_text() == name
     press(page, "o", r"/pair/7\b")
     for _ in range(2):
@@ -109,7 +123,7 @@ def test_search_filters_and_small_screens(serving: ReviewServer, open_page: Open
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         press(page, "q", r"/\?")
     page.select_option("select[name=outcome]", "undecided")
-    page.fill("input[name=q]", "")
+    page.fill("input[type=search]", "")
     page.get_by_role("button", name="Show").click()
     undecided = int((~serving.session.run.basis.unlinked.is_no_match).sum())
     assert page.inner_text("#count").startswith(f"{undecided} entities")
@@ -117,7 +131,7 @@ def test_search_filters_and_small_screens(serving: ReviewServer, open_page: Open
 
 def test_a_screen_reader_finds_its_way(serving: ReviewServer, open_page: OpenPage) -> None:
     page = open_page(serving.address)
-    for path in ("/", f"/pair/{serving.session.queue.order[0]}", "/again"):
+    for path in ("/", "/?tab=spot", f"/pair/{serving.session.queue.order[0]}", "/history", "/differences", "/again"):
         page.goto(f"http://{urlsplit(serving.address).netloc}{path}")
         assert page.locator("h1").count() == 1
         assert page.locator("main").count() == 1
@@ -153,6 +167,7 @@ def test_align_again_and_export(serving: ReviewServer, open_page: OpenPage, doub
     for _ in range(3):
         press(page, "n", r"/pair/")
     press(page, "g", r"/again")
+    assert "3 entities" in page.inner_text("#plan")
     press(page, "Enter", r"/again$")
     page.wait_for_selector("#again[data-state=done]")
     assert "written to links.reviewed.tsv" in page.inner_text("#again")

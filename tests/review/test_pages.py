@@ -16,7 +16,8 @@ import pytest
 
 from conftest import refused
 from dualmatch.cli.main import main
-from dualmatch.links.decisions import DecisionLog, Verdict, read_decisions
+from dualmatch.links.decisions import DecisionLog, read_decisions
+from dualmatch.links.opinions import Verdict
 from dualmatch.links.read import read_links
 from dualmatch.review.serve import ReviewServer
 from dualmatch.review.session import Session
@@ -24,7 +25,7 @@ from reviewing import DOUBTFUL, Client, served
 
 
 def first_pair(client: Client) -> int:
-    return int(re.findall(r'href="/pair/(\d+)\?', client.ask("/").text)[0])
+    return int(re.findall(r'href="/pair/(\d+)\?', client.ask("/?tab=all").text)[0])
 
 
 def decide(client: Client, verdict: str, source: int, **more: object) -> str:
@@ -33,7 +34,7 @@ def decide(client: Client, verdict: str, source: int, **more: object) -> str:
     fields = {"verdict": verdict, "source": source, "seen": re.findall(r'name="seen" value="(\d+)"', page)[-1]}
     if target is not None and verdict in ("accept", "reject"):
         fields["target"] = target[1]
-    answer = client.post("/decide", **{**fields, **more})
+    answer = client.post("/decide", **{"tab": "all", **fields, **more})
     assert answer.status == 303, answer.text
     return answer.headers["location"]
 
@@ -42,16 +43,16 @@ def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, servi
     order = serving.session.queue.order.tolist()
     names = serving.session.run.basis.source.entities
     assert first_pair(client) == order[0]
-    for place, verdict in enumerate(("accept", "reject", "none", "skip")):
-        assert decide(client, verdict, order[place]) == f"/pair/{order[place + 1]}"
+    for place, verdict in enumerate(("accept", "none", "skip")):
+        assert decide(client, verdict, order[place]) == f"/pair/{order[place + 1]}?tab=all"
     rows = serving.session.log.live()
     assert [(row.verdict, row.source) for row in rows] == [
-        (verdict, names[order[place]]) for place, verdict in enumerate(("accept", "reject", "none", "skip"))
+        (verdict, names[order[place]]) for place, verdict in enumerate(("accept", "none", "skip"))
     ]
-    assert f"4 of {DOUBTFUL.entities} decided" in client.ask("/").text
+    assert f"All: 3 of {DOUBTFUL.entities} decided" in client.ask("/?tab=all").text
     answer = client.post("/undo", seen=rows[-1].id)
-    assert answer.headers["location"] == f"/pair/{order[3]}"
-    assert f"3 of {DOUBTFUL.entities} decided" in client.ask("/").text
+    assert answer.headers["location"] == f"/pair/{order[2]}"
+    assert f"All: 2 of {DOUBTFUL.entities} decided" in client.ask("/?tab=all").text
     assert client.post("/undo", seen=rows[-1].id).status == 409
 
 
@@ -98,10 +99,10 @@ def test_the_queue_is_filtered_by_what_the_run_says(client: Client, serving: Rev
     none = serving.session.run.basis.unlinked
     expected = {"no match": int(none.is_no_match.sum()), "undecided": int((~none.is_no_match).sum())}
     for outcome, count in expected.items():
-        page = client.ask(f"/?outcome={outcome.replace(' ', '+')}").text
+        page = client.ask(f"/?tab=all&outcome={outcome.replace(' ', '+')}").text
         assert f'<p id="count">{count} entities' in page
         assert page.count(f"<td>{outcome}</td>") == min(count, 50)
-        row = re.findall(r'href="/pair/(\d+)\?outcome=', page)[0]
+        row = re.findall(r'href="/pair/(\d+)\?tab=all&amp;outcome=', page)[0]
         location = decide(client, "skip", int(row), outcome=outcome)
         assert f"outcome={outcome.replace(' ', '+')}" in location  # the filter survives a decision
 
@@ -162,7 +163,7 @@ def test_align_again_uses_the_decisions_and_shows_what_changed(
     serving.again.wait(60)
     assert serving.again.state == "done", serving.again.words
     page = client.ask("/again").text
-    assert "you decided" in page
+    assert "<td>decided</td>" in page
     after = {tuple(pair) for pair in session.run.basis.pairs.tolist()}
     changed = {s for s, _ in before ^ after}
     assert {change.source for change in serving.again.changes} == changed
@@ -232,7 +233,7 @@ def test_decisions_of_other_graphs_are_reported_and_ignored(
     assert "2 decisions are about entities that are not in" in capsys.readouterr().err
     with served(links) as serving:
         client = Client(serving.address)
-        assert f"0 of {DOUBTFUL.entities} decided" in client.ask("/").text
+        assert f"All: 0 of {DOUBTFUL.entities} decided" in client.ask("/?tab=all").text
         client.post("/again")
         serving.again.wait(60)
         assert serving.again.state == "done", serving.again.words

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from dualmatch import InputError
-from dualmatch.links.decisions import DecisionLog, Verdict, read_decisions
+from dualmatch.links.decisions import DecisionLog, read_decisions
+from dualmatch.links.opinions import Verdict
 from dualmatch.review import connections, serve
 from dualmatch.review.serve import ReviewServer
 from reviewing import Client

@@ -16,9 +16,10 @@ from dualmatch import TemporalGraph, align
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.links.decisions import DecisionLog
-from dualmatch.links.decisions import Verdict as Decision
+from dualmatch.links.opinions import Verdict as Decision
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.state import Model, RoundState
+from dualmatch.review.filter import NOT_MINE, Filter
 from dualmatch.review.pair_view import (
     MOST_FOLDED,
     MOST_ROWS,
@@ -27,9 +28,9 @@ from dualmatch.review.pair_view import (
     pair_view,
     timeline,
 )
-from dualmatch.review.queue import VERDICTS, queue_of
+from dualmatch.review.queue import VERDICTS, Tab, queue_of
 from dualmatch.review.realign import changes_between, decided, free_name
-from dualmatch.review.session import Filter, Session
+from dualmatch.review.session import Session
 from dualmatch.runs.companion import read_run
 
 
@@ -61,25 +62,27 @@ def first_of(basis: ExplanationBasis) -> list[str]:
 
 def test_the_doubtful_come_before_the_sure() -> None:
     facts = [(f"hub {name}", "knows", f"friend {n} of {name}") for name in ("sure", "doubtful") for n in range(4)]
-    chance = {name: 0.6 for fact in facts for name in fact[::2]}
-    order = first_of(basis_with(facts, {**chance, "hub sure": 0.999, "hub doubtful": 0.55}))
-    assert order.index("hub doubtful") < order.index("hub sure")
-    assert order.index("friend 0 of doubtful") < order.index("friend 0 of sure")  # it waits for a doubtful hub
+    chance = {name: 0.999 for fact in facts for name in fact[::2]}
+    order = first_of(basis_with(facts, {**chance, "hub doubtful": 0.55}))
+    assert order[0] == "hub doubtful"
+    assert order.index("friend 0 of sure") < order.index("friend 0 of doubtful")  # which rests on a doubtful hub
 
 
-def test_the_influential_come_before_the_lonely() -> None:
+def test_of_those_without_a_likely_candidate_the_influential_come_first() -> None:
     facts = [("hub", f"r{n}", f"open {n}") for n in range(5)] + [("end", "r0", "settled")]
-    chance = {"hub": 0.6, "end": 0.6, "settled": 0.999, **{f"open {n}": 0.6 for n in range(5)}}
-    order = first_of(basis_with(facts, chance))
+    chance = {"hub": 0.01, "end": 0.01, "settled": 0.999, **{f"open {n}": 0.01 for n in range(5)}}
+    queue = queue_of(basis_with(facts, chance))
+    order = [queue.basis.source.entities[row] for row in queue.tabs[Tab.PARTNER].tolist()]
     assert order[0] == "hub"
-    assert order.index("end") > order.index("open 0")
+    assert order[-1] == "end"
+    assert {*order} == {*chance} - {"settled"}
 
 
 def test_an_open_entity_of_many_kinds_of_facts_comes_before_one_of_many_facts_of_a_kind() -> None:
     """One of many facts of a kind hardly tells a neighbour apart."""
     facts = [("varied", f"r{n}", f"a{n}") for n in range(4)] + [("many", "r0", f"b{n}") for n in range(4)]
-    chance = {name: 0.6 for fact in facts for name in fact[::2]}
-    order = first_of(basis_with(facts, chance))
+    queue = queue_of(basis_with(facts, {name: 0.01 for fact in facts for name in fact[::2]}))
+    order = [queue.basis.source.entities[row] for row in queue.tabs[Tab.PARTNER].tolist()]
     assert order.index("varied") < order.index("many")
 
 
@@ -88,7 +91,8 @@ def test_what_is_certain_comes_last() -> None:
     basis = basis_of(align(source, target, [("Ada", "Q1")], forbid=[("Loner", None)]))
     queue = queue_of(basis)
     certain = [source.entity_rows[name] for name in ("Ada", "Loner")]
-    assert (queue.teaches[certain] == 0).all()
+    assert set(queue.order[-2:].tolist()) == {*certain}
+    assert not {*certain} & {row for tab in (Tab.DOUBTFUL, Tab.PARTNER) for row in queue.tabs[tab].tolist()}
     assert queue.proposed[source.entity_rows["Ada"]] == target.entity_rows["Q1"]
     assert queue.proposed[source.entity_rows["Nobody"]] == -1
 
@@ -213,38 +217,41 @@ def test_what_tells_candidates_apart() -> None:
 
 @pytest.fixture
 def log(links: Path) -> Iterator[DecisionLog]:
-    with closing(DecisionLog.open(links.with_name("d.db"))) as log:
+    with closing(DecisionLog.open(links.with_name("d.db"), reviewer="ada")) as log:
         yield log
 
 
 def test_filters_and_what_comes_next(links: Path, log: DecisionLog) -> None:
     session = Session(links, read_run(links), log)
     queue, names = session.queue, session.run.basis.source.entities
-    every = session.rows(Filter())
+    every = session.rows(Filter(tab="all"))
     assert len(every) == len(names)
     assert np.array_equal(every, queue.order)
-    outcomes = {verdict: session.rows(Filter(outcome=verdict)) for verdict in Verdict}
+    outcomes = {verdict: session.rows(Filter(tab="all", outcome=verdict)) for verdict in Verdict}
     assert sorted(np.concatenate(list(outcomes.values())).tolist()) == sorted(every.tolist())
     none = session.run.basis.unlinked
     assert set(outcomes[Verdict.LINKED].tolist()) == set(session.run.basis.pairs[:, 0].tolist())
     assert set(outcomes[Verdict.NO_MATCH].tolist()) == set(none.row[none.is_no_match].tolist())
     assert all(len(rows) for rows in outcomes.values())
-    kinds = [session.rows(Filter(confidence=kind)) for kind in ("high", "middling", "low")]
-    assert sorted(np.concatenate(kinds).tolist()) == sorted(outcomes[Verdict.LINKED].tolist())
+    parts = [session.rows(Filter(tab="all", low=low, high=high)) for low, high in ((0, 50), (50, 90), (90, 100))]
+    assert sorted(np.concatenate(parts).tolist()) == sorted(every.tolist())
+    assert session.histogram(Filter(tab="all", low=50, high=60)).sum() == len(names)
     relation = session.common_relations[0]
     graph = session.run.basis.source
     has = {row for row in range(len(names)) if _has(graph, row, relation)}
-    assert set(session.rows(Filter(relation=relation)).tolist()) == has
-    assert len(session.rows(Filter(relation="no such"))) == 0
+    assert set(session.rows(Filter(tab="all", relation=relation)).tolist()) == has
+    assert len(session.rows(Filter(tab="all", relation="no such"))) == 0
     first, second = every[:2].tolist()
-    assert session.after(first, Filter()) == second
+    assert session.after(first, Filter(tab="all")) == second
     session.log.decide(Decision.SKIP, names[second], None, 0)
-    assert session.after(first, Filter()) == every[2]
-    assert session.rows(Filter(status="skipped")).tolist() == [second]
-    assert session.after(int(every[-1]), Filter()) == first
-    assert session.after(second, Filter(status="skipped")) is None
-    assert session.decided == 1
-    session.log.close()
+    assert session.after(first, Filter(tab="all")) == every[2]
+    assert session.before(int(every[2]), Filter(tab="all")) == second  # though it is decided
+    assert session.before(first, Filter(tab="all")) is None
+    assert session.rows(Filter(tab="all", status="skipped")).tolist() == [second]
+    assert second not in session.rows(Filter(tab="all", status=NOT_MINE))
+    assert session.after(int(every[-1]), Filter(tab="all")) == first
+    assert session.after(second, Filter(tab="all", status="skipped")) is None
+    assert [each.decided for each in session.counts() if each.tab is Tab.ALL] == [1]
 
 
 def _has(graph: TemporalGraph, row: int, relation: str) -> bool:
@@ -253,7 +260,12 @@ def _has(graph: TemporalGraph, row: int, relation: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "query", [{}, {"q": "a&b=c", "status": "all"}, {"outcome": "no match", "confidence": "low", "relation": "ö <"}]
+    "query",
+    [
+        {},
+        {"q": "a&b=c", "status": "all"},
+        {"tab": "spot", "outcome": "no match", "low": "5", "high": "35", "relation": "ö <"},
+    ],
 )
 def test_a_filter_survives_an_address(query: dict[str, str]) -> None:
     from urllib.parse import parse_qsl
@@ -263,9 +275,8 @@ def test_a_filter_survives_an_address(query: dict[str, str]) -> None:
 
 
 def test_a_filter_passes_over_what_cannot_be() -> None:
-    assert Filter.of({"confidence": "very", "outcome": "maybe", "status": "<b>", "q": "x" * 10_000}) == Filter(
-        q="x" * 200
-    )
+    odd = {"tab": "none", "low": "90", "high": "10", "outcome": "maybe", "status": "<b>", "q": "x" * 10_000}
+    assert Filter.of(odd) == Filter(q="x" * 200)
 
 
 def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from dualmatch.review.session import Session
 from reviewing import Client, app_served, served
 
 FORM = "verdict=skip&source=0&seen=0"
+WRITES = ("/decide", "/both", "/accept", "/undo", "/again")
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def test_the_token_opens_the_page_once_and_leaves_the_address(client: Client, ho
 
 
 @pytest.mark.parametrize("cookie", [None, "", "other=1", "dualmatch_1=x", "=;=", 'a="', "é=ü"])
-@pytest.mark.parametrize("path", ["/", "/pair/0", "/static/review.js", "/export/seeds.tsv", "/again/state", "/none"])
+@pytest.mark.parametrize("path", ["/", "/pair/0", "/static/review.js", "/export/seeds.tsv", "/export/final.tsv", "/history", "/differences", "/again/state", "/none"])
 def test_without_the_token_nothing_is_shown(client: Client, path: str, cookie: str | None) -> None:
     answer = client.ask(path, cookie=cookie)
     assert answer.status == 403
@@ -134,7 +135,7 @@ def test_the_host_is_looked_at_before_the_origin(client: Client) -> None:
 )
 def test_writes_from_elsewhere_are_refused(client: Client, serving: Reviewed, headers: dict[str, str | None]) -> None:
     before = serving.session.log.live()
-    for path in ("/decide", "/undo", "/again"):
+    for path in WRITES:
         assert client.ask(path, "POST", FORM, **headers).status == 403
     assert serving.session.log.live() == before
     assert serving.again.state == "idle"
@@ -150,7 +151,9 @@ def test_writes_of_our_own_are_taken(client: Client, serving: Reviewed) -> None:
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_are_refused(client: Client, method: str) -> None:
     assert client.ask("/", method).status == 405
-    assert client.ask("/decide").status == 405
+    for path in {*WRITES} - {"/again"}:
+        assert client.ask(path).status == 405
+        assert client.ask(path, method).status == 405
 
 
 def test_every_answer_comes_with_the_same_rules(client: Client) -> None:
@@ -175,7 +178,7 @@ def test_every_answer_comes_with_the_same_rules(client: Client) -> None:
 
 
 def test_pages_hold_no_script_or_style_of_their_own(client: Client) -> None:
-    for path in ("/", "/pair/0", "/again", "/none"):
+    for path in ("/", "/?tab=spot", "/pair/0", "/history", "/differences", "/again", "/none"):
         text = client.ask(path).text
         assert re.findall(r"<script(?! src=\"[/\w]*/static/(?:review|app)\.js\" defer></script>)", text) == []
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
@@ -200,6 +203,7 @@ def test_pages_can_be_mounted_anywhere(client: Client) -> None:
         "/static//etc/passwd",
         "/export/../../etc/passwd",
         "/export/links.tsv",
+        "/export/final.xlsx",
         "/export/decisions.db",
         "/pair/../../etc",
         "/static/",
@@ -235,8 +239,17 @@ def test_broken_forms_change_nothing(client: Client, serving: Reviewed, form: st
 
 
 def test_only_forms_are_taken(client: Client) -> None:
-    assert client.ask("/decide", "POST", "{}", content_type="application/json").status == 415
-    assert client.ask("/decide", "POST", FORM, content_type="text/plain").status == 415
+    for path in WRITES:
+        assert client.ask(path, "POST", "{}", content_type="application/json").status == 415
+        assert client.ask(path, "POST", FORM, content_type="text/plain").status == 415
+        assert client.ask(path, "POST", "x" * 20_000).status == 413
+    for path, form in (("/both", "source=0&seen=0"), ("/both", "way=swapped&source=0"), ("/accept", "tab=spot"), ("/undo", "")):
+        assert client.ask(path, "POST", form).status == 400
+    assert client.ask("/both", "POST", "way=swapped&source=99999&seen=0").status == 404
+    assert client.ask("/accept", "POST", "tab=spot&seen=0").status == 409  # nothing of it was checked
+    assert client.ask("/decide", "POST", "accept=99999&source=0&seen=0").status == 404
+    assert client.ask("/decide", "POST", "accept=&source=0&seen=0").status == 400
+    assert client.ask("/history?page=x").status == 400
     assert client.ask("/undo", "POST", "seen=99").status == 409
     assert client.ask("/pair/0?show=x").status == 400
     assert client.ask("/pair/0?show=99999").status == 404

@@ -24,6 +24,13 @@ logger = logging.getLogger(__name__)
 @click.command("review")
 @alignment_argument
 @click.option("--decisions", type=PATH, help="The file decisions go to.  [default: ALIGNMENT.decisions.db]")
+@click.option("--reviewer", metavar="NAME", help="Who decides; kept with every decision.  [default: your login name]")
+@click.option(
+    "--add-decisions",
+    type=PATH,
+    multiple=True,
+    help="A file of another reviewer, whose decisions are added to yours; can be given several times.",
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve on.  [default: a free one]")
 @click.option(
     "--host",
@@ -38,6 +45,8 @@ logger = logging.getLogger(__name__)
 def review_command(
     alignment: Path,
     decisions: Path | None,
+    reviewer: str | None,
+    add_decisions: tuple[Path, ...],
     port: int,
     host: str,
     no_open: bool,
@@ -54,7 +63,8 @@ def review_command(
     \b
     Examples:
       dualmatch review links.tsv
-      dualmatch review links.tsv --decisions mine.db --port 8080 --no-open
+      dualmatch review links.tsv --reviewer Ada --decisions ada.db --add-decisions bob.db
+      dualmatch review links.tsv --port 8080 --no-open
     """
     from dualmatch.review.serve import Endpoint, ReviewServer, open_session
     from dualmatch.runs.folder import links_of
@@ -66,7 +76,8 @@ def review_command(
             "in your place; leave --host out to keep the page to this machine",
             host,
         )
-    serving = ReviewServer(open_session(links_of(alignment), decisions, folder, show_labels), endpoint)
+    session = open_session(links_of(alignment), decisions, folder, show_labels, reviewer, add_decisions)
+    serving = ReviewServer(session, endpoint)
     console.say(f"reviewing on {serving.address}")
     console.note(f"decisions go to {serving.session.log.path}; end with Ctrl-C")
     if not no_open:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
-from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Final, Self
 
 from dualmatch.errors import DualMatchError, InputError, OutputError
+from dualmatch.links.opinions import Decision, DecisionState, Verdict
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _APPLICATION: Final = 0x64756D61  # "duma"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _SCHEMA: Final = """
 CREATE TABLE decisions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -34,27 +35,22 @@ CREATE TRIGGER kept BEFORE UPDATE ON decisions BEGIN SELECT RAISE(ABORT, 'decisi
 CREATE TRIGGER all_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
 """
 
-
-def _plain(statement: str) -> str:
-    return " ".join(statement.split()).removesuffix(";")
-
-
-_STATEMENTS: Final = {_plain(each) for each in _SCHEMA.strip().split(";\n")}
-_SQLITES_OWN: Final = {"CREATE TABLE sqlite_sequence(name,seq)"}
-_COLUMNS: Final = "id, at, verdict, source, target, undoes"
-_TYPES: Final = {(int, str, str, str, target, undoes) for target in (str, type(None)) for undoes in (int, type(None))}
+_SINCE_2: Final = {"reviewer": str, "note": str, "batch": int, "settles": int}
+"""Columns that format 2 adds to the table of 0.1.0."""
+_MAKING: Final = {
+    1: _SCHEMA.strip().split(";\n"),
+    2: [
+        f"ALTER TABLE decisions ADD COLUMN {name} {'TEXT' if kind is str else 'INTEGER'}"
+        for name, kind in _SINCE_2.items()
+    ],
+}
+"""What makes each format out of the one before it."""
+_COLUMNS: Final = {"id": int, "at": str, "verdict": str, "source": str, "target": str, "undoes": int, **_SINCE_2}
+_OPTIONAL: Final = {"target", "undoes", *_SINCE_2}
+_INSERT: Final = f"INSERT INTO decisions ({', '.join([*_COLUMNS][1:])}) VALUES ({', '.join('?' * (len(_COLUMNS) - 1))})"
+LONGEST_NAME: Final = 80
+LONGEST_NOTE: Final = 1000
 _PATIENCE: Final = 2.0  # seconds to wait for a file that another program holds
-Status = Literal["open", "accepted", "rejected", "no match", "skipped"]
-
-
-class Verdict(StrEnum):
-    """What a reviewer can decide: accept and reject concern a pair, the others a source entity."""
-
-    ACCEPT = "accept"
-    REJECT = "reject"
-    NO_MATCH = "none"
-    SKIP = "skip"
-    UNDO = "undo"
 
 
 class ConflictError(DualMatchError):
@@ -65,130 +61,24 @@ class BusyError(DualMatchError):
     """Another program holds the file for longer than a reviewer should wait."""
 
 
-@dataclass(frozen=True)
-class Decision:
-    """A row of the file."""
-
-    id: int
-    at: str
-    verdict: Verdict
-    source: str
-    target: str | None
-    undoes: int | None
-
-
-@dataclass(frozen=True)
-class EntityDecision:
-    """What was decided about one source entity."""
-
-    partner: str | None = None  # accepted
-    alone: bool = False  # it has no match
-    rejected: frozenset[str] = frozenset()
-    skipped: bool = False  # its last decision was to skip it
-    last: int = 0  # the number of the last row about it, undone or not
-
-    @property
-    def status(self) -> Status:
-        if self.partner is not None:
-            return "accepted"
-        if self.alone:
-            return "no match"
-        if self.skipped:
-            return "skipped"
-        return "rejected" if self.rejected else "open"
-
-
-@dataclass(eq=False)
-class DecisionState:
-    """What holds after a series of decisions, some of them undone; rows are added in their order.
-
-    Examples
-    --------
-    >>> now = DecisionState()
-    >>> now.add(1, "accept", "Ada", "Q7", None)
-    >>> now.add(2, "none", "Bob", None, None)
-    >>> now.add(3, "undo", "Bob", None, 2)
-    >>> now.accepted, now.forbidden, now.of("Bob").status
-    ([('Ada', 'Q7')], [], 'open')
-    """
-
-    last: int = 0
-    holder: dict[str, str] = field(default_factory=dict)
-    _rows: dict[str, list[tuple[int, str, str | None]]] = field(default_factory=dict)
-    _entities: dict[str, EntityDecision] = field(default_factory=dict)
-    _live: dict[int, str] = field(default_factory=dict)
-
-    def add(self, number: int, verdict: str, source: str, target: str | None, undoes: int | None) -> None:
-        """Take one more row in."""
-        self._rows.setdefault(source, []).append((number, verdict, target))
-        if undoes is None:
-            self._live[number] = source
-        else:
-            self._live.pop(undoes, None)
-        before, after = self.of(source), self._replayed(source)
-        if before.partner is not None:
-            self.holder.pop(before.partner, None)
-        if after.partner is not None:
-            self.holder[after.partner] = source
-        self._entities[source] = after
-        self.last = number
-
-    def _replayed(self, source: str) -> EntityDecision:
-        partner, alone, skipped, rejected = None, False, False, set[str]()
-        for number, verdict, target in self._rows[source]:
-            if number not in self._live:
-                continue
-            skipped = verdict == "skip"
-            if verdict == "accept" and target is not None:
-                partner, alone = target, False
-                rejected.discard(target)
-            elif verdict == "reject" and target is not None:
-                rejected.add(target)
-                partner = None if partner == target else partner
-            elif verdict == "none":
-                partner, alone = None, True
-        return EntityDecision(partner, alone, frozenset(rejected), skipped, self._rows[source][-1][0])
-
-    def of(self, source: str) -> EntityDecision:
-        return self._entities.get(source, EntityDecision())
-
-    @property
-    def last_live(self) -> tuple[int, str] | None:
-        """The last decision that was not undone: its number, and the source it is about."""
-        return next(reversed(self._live.items()), None)
-
-    @property
-    def decided(self) -> dict[str, EntityDecision]:
-        """Sources about which anything was decided."""
-        return {source: each for source, each in self._entities.items() if each.status != "open"}
-
-    @property
-    def accepted(self) -> list[tuple[str, str]]:
-        """Accepted pairs, by name."""
-        return sorted((source, each.partner) for source, each in self._entities.items() if each.partner is not None)
-
-    @property
-    def forbidden(self) -> list[tuple[str, str | None]]:
-        """Rejected pairs, and sources without a match as pairs with None."""
-        pairs: list[tuple[str, str | None]] = []
-        for source, each in sorted(self._entities.items()):
-            pairs += [(source, target) for target in sorted(each.rejected)]
-            if each.alone:
-                pairs.append((source, None))
-        return pairs
-
-
 class DecisionLog:
     """The file, open; safe to use from several threads, and beside other processes that have it open."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection, self.path = connection, path
+    def __init__(self, connection: sqlite3.Connection, path: Path, reviewer: str, format: int) -> None:
+        self._connection, self.path, self.reviewer = connection, path, reviewer
+        self._selected = ", ".join(name if format > 1 or name not in _SINCE_2 else "NULL" for name in _COLUMNS)
         self._lock = threading.RLock()
         self._state = DecisionState()
+        self._is_ahead = False  # whether the state holds rows that are not committed
 
     @classmethod
-    def open(cls, path: Path, create: bool = True) -> Self:
-        """Open a file, or make it; an `InputError` where it is another file, or cannot be opened."""
+    def open(cls, path: Path, create: bool = True, reviewer: str = "") -> Self:
+        """Open a file, or make it; an `InputError` where it is another file, or cannot be opened.
+
+        `reviewer`: whose decisions are added. Without `create` the file is only read, in whichever format it is.
+        """
+        if len(reviewer) > LONGEST_NAME or not reviewer.isprintable():
+            raise InputError(f"--reviewer: give a name of at most {LONGEST_NAME} letters")
         if path.exists() and not is_decisions(path) and path.stat().st_size:
             raise InputError(f"{path}: is not a file of decisions; give another name")
         if not create and not path.exists():
@@ -202,12 +92,12 @@ class DecisionLog:
                 connection.execute("PRAGMA trusted_schema = OFF")  # somebody else may have made the file
                 connection.execute("PRAGMA journal_mode = DELETE")
                 connection.execute("PRAGMA synchronous = EXTRA")  # as FULL, and the journal's end reaches the disk, too
-                _prepare(connection)
+                format = _prepare(connection, create)
             except sqlite3.Error as error:
                 why = f"cannot be used as a file of decisions ({error}); give another name"
                 raise InputError(f"{path}: {why}") from None
             stack.pop_all()
-            return cls(connection, path)
+            return cls(connection, path, reviewer, format)
 
     def close(self) -> None:
         self._connection.close()
@@ -217,7 +107,7 @@ class DecisionLog:
         """What holds after all decisions so far, including those of other processes."""
         with self._held():
             for row in self._rows(self._state.last):
-                self._state.add(row.id, row.verdict, row.source, row.target, row.undoes)
+                self._state.add(row)
             return self._state
 
     @property
@@ -238,59 +128,129 @@ class DecisionLog:
     def _busy(self) -> BusyError:
         return BusyError(f"{self.path}: another program holds the file; nothing was decided, so try again in a moment")
 
-    def decide(self, verdict: Verdict, source: str, target: str | None, seen: int) -> int:
+    def decide(self, verdict: Verdict, source: str, target: str | None, seen: int, note: str = "") -> int:
         """Add a decision; it is on the disk when this returns.
 
         `seen` is the last decision about this source that the reviewer knew of, 0 for none. A `ConflictError` where
-        there is a later one, or the target is another's partner.
+        there is a later one, or the target is another's partner. A decision on what is disputed settles it.
+        """
+        with self._transaction():
+            now = self.state.of(source)
+            if now.last != seen:
+                raise ConflictError(f"{source!r} was decided elsewhere in the meantime; look again")
+            settles = now.is_disputed and verdict is not Verdict.SKIP
+            return self._insert(verdict, source, target, note=note, settles=settles)
+
+    def accept_all(self, pairs: Sequence[tuple[str, str]], seen: int, note: str = "", whole: bool = False) -> int:
+        """Accept pairs of open sources at once, as far as their targets are free; the number of them.
+
+        `seen` is the last decision of all that the reviewer knew of. `whole`: all of them or none.
         """
         with self._transaction():
             now = self.state
-            if now.of(source).last != seen:
-                raise ConflictError(f"{source!r} was decided elsewhere in the meantime; look again")
-            holder = now.holder.get(target) if verdict is Verdict.ACCEPT and target is not None else None
-            if holder is not None and holder != source:
-                problem = f"{target!r} was accepted for {holder!r} already"
-                raise ConflictError(f"{problem}; decide {holder!r} otherwise first")
-            return self._insert(verdict, source, target, None)
+            if now.last != seen:
+                raise ConflictError("there are other decisions by now; look again before you accept so many")
+            batch, held = seen + 1, {*now.holder}
+            for source, target in pairs:
+                if now.of(source).status == "open" and target not in held:
+                    held.add(target)
+                    self._insert(Verdict.ACCEPT, source, target, note=note, batch=batch)
+            accepted = len(held) - len(now.holder)
+            if whole and accepted < len(pairs):
+                raise ConflictError("one of these entities was decided in the meantime; look again")
+            return accepted
 
-    def undo(self, seen: int) -> int:
-        """Take the last decision back; `seen` is the one that the reviewer means."""
+    def undo(self, number: int) -> None:
+        """Take a decision back, with all that were accepted at once with it."""
         with self._transaction():
-            last = self.state.last_live
-            if last is None:
-                raise ConflictError("there is nothing to undo")
-            if last[0] != seen:
-                raise ConflictError("there is a later decision by now; look again before you undo it")
-            return self._insert(Verdict.UNDO, last[1], None, seen)
+            live = self.state.live
+            if number not in live:
+                raise ConflictError("that decision was undone already, or never made; look again")
+            batch = live[number].batch
+            together = [live[number]] if batch is None else [row for row in live.values() if row.batch == batch]
+            for row in together:
+                self._insert(Verdict.UNDO, row.source, undoes=row.id)
+
+    def add_from(self, other: DecisionLog, unnamed: str) -> tuple[int, int]:
+        """Take in the decisions of another file, `unnamed` for those without a reviewer: how many, how many not.
+
+        What this file has already is passed over, so doing it twice does no harm. Left out are decisions that would
+        give a target to two sources.
+        """
+        there = other.rows()
+        with self._transaction():
+            known = {_identity(row): row.id for row in self.rows()}
+            undone = {row.undoes for row in self.rows()}
+            number, taken, refused, first = dict[int, int](), 0, 0, self.state.last
+            for row in there:
+                named = replace(row, reviewer=row.reviewer or unnamed)
+                if row.undoes is None and _identity(named) in known:
+                    number[row.id] = known[_identity(named)]
+                    continue
+                undoes = number.get(row.undoes or 0)
+                if row.undoes is not None and (undoes is None or undoes in undone):
+                    continue
+                try:
+                    batch = None if row.batch is None else first + row.batch
+                    added = replace(named, undoes=undoes, batch=batch)
+                    number[row.id] = self._write(added)
+                    self._is_ahead = True
+                    self._state.add(replace(added, id=number[row.id]))
+                    taken += 1
+                except ConflictError:
+                    refused += 1
+            return taken, refused
+
+    def rows(self) -> list[Decision]:
+        """All rows, in their order."""
+        with self._held():
+            return list(self._rows(0))
 
     def live(self) -> list[Decision]:
         """All decisions that were not undone, in their order."""
         with self._held():
-            rows = list(self._rows(0))
-        undone = {row.undoes for row in rows}
-        return [row for row in rows if row.verdict is not Verdict.UNDO and row.id not in undone]
+            return [*self.state.live.values()]
 
     def _rows(self, after: int) -> Iterator[Decision]:
         try:
-            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (after,))
+            rows = self._connection.execute(
+                f"SELECT {self._selected} FROM decisions WHERE id > ? ORDER BY id", (after,)
+            )
             found = rows.fetchall()
         except sqlite3.Error as error:
             if _is_busy(error):
                 raise self._busy() from None
             raise InputError(f"{self.path}: cannot be read ({error}); restore it from an intact copy") from None
         for row in found:
-            if tuple(map(type, row)) not in _TYPES or row[2] not in [*Verdict]:
+            if not _is_sound(row):
                 raise InputError(f"{self.path}: decision {row[0]!r} is damaged; restore it from an intact copy")
-            yield Decision(row[0], row[1], Verdict(row[2]), *row[3:])
+            yield Decision(row[0], row[1], Verdict(row[2]), *row[3:-1], settles=row[-1] == 1)  # type: ignore[misc]
 
-    def _insert(self, verdict: Verdict, source: str, target: str | None, undoes: int | None) -> int:
+    def _insert(
+        self,
+        verdict: Verdict,
+        source: str,
+        target: str | None = None,
+        undoes: int | None = None,
+        note: str = "",
+        batch: int | None = None,
+        settles: bool = False,
+    ) -> int:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        row = self._connection.execute(
-            "INSERT INTO decisions (at, verdict, source, target, undoes) VALUES (?, ?, ?, ?, ?)",
-            (at, verdict.value, source, target, undoes),
-        )
-        return int(row.lastrowid or 0)
+        by, said = self.reviewer or None, note[:LONGEST_NOTE].strip() or None
+        return self._write(Decision(0, at, verdict, source, target, undoes, by, said, batch, settles))
+
+    def _write(self, row: Decision) -> int:
+        """Add a row, unless it would leave a target with two sources."""
+        partner = self._state.foreseen(row).partner
+        holder = None if partner is None else self._state.holder.get(partner, row.source)
+        if holder not in (None, row.source):
+            problem = f"{partner!r} was accepted for {holder!r} already"
+            raise ConflictError(f"{problem}; decide {holder!r} otherwise first")
+        values = [getattr(row, name) for name in _COLUMNS if name != "id"]
+        values[-1] = 1 if row.settles else None
+        added = self._connection.execute(_INSERT, values)
+        return int(added.lastrowid or 0)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -300,26 +260,32 @@ class DecisionLog:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")
+                self._is_ahead = False
             except sqlite3.Error as error:
                 if _is_busy(error):
                     raise self._busy() from None
                 raise OutputError(f"{self.path}: cannot be written ({error}); nothing was decided") from None
             finally:
                 if self._connection.in_transaction:
+                    if self._is_ahead:
+                        self._state, self._is_ahead = DecisionState(), False  # it held what is not kept
                     with suppress(sqlite3.Error):  # it must not hide what went wrong first
                         self._connection.execute("ROLLBACK")
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    if _is_ours(connection):
-        return
+def _prepare(connection: sqlite3.Connection, write: bool) -> int:
+    """Make the table, or bring it up to date; without `write`, only look. The format."""
+    format = _format_of(connection)
+    if format == _FORMAT or (format and not write):
+        return format
     connection.execute("BEGIN IMMEDIATE")
-    if not _is_ours(connection):  # another process may have been faster
-        for statement in _SCHEMA.strip().split(";\n"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_FORMAT}")
+    format = _format_of(connection)  # another process may have been faster
+    for statement in (*(() if format else _MAKING[1]), *(_MAKING[2] if format < _FORMAT else ())):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {_FORMAT}")
     connection.execute("COMMIT")
+    return _FORMAT
 
 
 def _is_busy(error: sqlite3.Error) -> bool:
@@ -327,19 +293,43 @@ def _is_busy(error: sqlite3.Error) -> bool:
     return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    """Whether the file holds decisions already; an error where it holds something else."""
+def _is_sound(row: tuple[object, ...]) -> bool:
+    kinds = zip(row, _COLUMNS.items(), strict=True)
+    return row[2] in [*Verdict] and all(
+        type(value) is kind or (value is None and name in _OPTIONAL) for value, (name, kind) in kinds
+    )
+
+
+def _identity(row: Decision) -> tuple[object, ...]:
+    return row.at, row.reviewer, row.verdict, row.source, row.target
+
+
+def _format_of(connection: sqlite3.Connection) -> int:
+    """The format of a file that holds decisions already, 0 for an empty one; an error where it holds something else."""
     marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-    if marks == [_APPLICATION, _FORMAT]:
-        made = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-        if not {_plain(str(each[0])) for each in made} <= _STATEMENTS | _SQLITES_OWN:
+    if marks[0] == _APPLICATION and marks[1] in _MAKING:
+        if not _tables(connection) <= _tables_of(marks[1]):
             raise sqlite3.DatabaseError("its tables are not those of decisions")
-        return True
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if tables or any(marks):
+        return int(marks[1])
+    if any(marks) or _tables(connection):
         connection.close()
         raise sqlite3.DatabaseError("it holds something else, or is of another version of dualmatch")
-    return False
+    return 0
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    """The statements that made whatever the file holds, on one line each."""
+    made = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return {" ".join(str(each[0]).split()) for each in made}
+
+
+@cache
+def _tables_of(format: int) -> set[str]:
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for number in range(1, format + 1):
+            for statement in _MAKING[number]:
+                fresh.execute(statement)
+        return _tables(fresh)
 
 
 def is_decisions(path: Path) -> bool:

@@ -17,19 +17,23 @@ from starlette.staticfiles import StaticFiles
 
 from dualmatch.charts.markup import el, templates, visible
 from dualmatch.decode.verdicts import Verdict as RunVerdict
-from dualmatch.errors import DualMatchError
-from dualmatch.graph.model import TemporalGraph
+from dualmatch.errors import DualMatchError, counted
 from dualmatch.graph.shown_name import ShownName
-from dualmatch.links.decisions import BusyError, ConflictError, DecisionState, EntityDecision, Verdict
+from dualmatch.links.decisions import LONGEST_NOTE, BusyError, ConflictError
 from dualmatch.links.naming import Naming
-from dualmatch.review.export import EXPORTS
-from dualmatch.review.forms import read_form
-from dualmatch.review.pair_view import PARTS, all_facts, candidates_of, timeline
-from dualmatch.review.queue import VERDICTS
+from dualmatch.links.opinions import DecisionState, Verdict
+from dualmatch.review.export import EXPORTS, FINAL_LINKS, final_links
+from dualmatch.review.filter import NOT_MINE, STATUSES, Filter
+from dualmatch.review.forms import PER_PAGE, number_of, page_of, read_form, row_of
+from dualmatch.review.history import HistoryPages
+from dualmatch.review.pair_view import PARTS, CandidateLine, all_facts, candidates_of, timeline
+from dualmatch.review.queue import VERDICTS, Tab
+from dualmatch.review.queue_charts import histogram, interval_bar
 from dualmatch.review.realign import Realignment
-from dualmatch.review.session import CONFIDENCES, STATUSES, Filter, Session
+from dualmatch.review.session import Session
+from dualmatch.review.spot_check import ENOUGH
+from dualmatch.review.words import in_words, opinion_in_words, opinions_in_words
 
-_PER_PAGE: Final = 50
 _MOST_FOUND: Final = 12
 _MANY: Final = 1_000  # facts on a page of nothing else
 _WEB: Final = re.compile(r"https?://[^\s<>\"'\\^`{|}]{1,2000}\Z", re.IGNORECASE | re.ASCII)
@@ -49,17 +53,22 @@ def review_app(
     `at`: the path that it is mounted at, with which every address of its pages begins. `menu`: of the pages around it.
     """
     views = _Views(session, again, naming, at, menu)
+    about = HistoryPages(session, views.page)
     routes = [
         Route("/", views.queue),
         Route("/pair/{source}", views.pair),
         Route("/facts/{source}", views.facts),
         Route("/decide", views.decide, methods=["POST"]),
+        Route("/both", views.both, methods=["POST"]),
+        Route("/accept", views.accept, methods=["POST"]),
         Route("/undo", views.undo, methods=["POST"]),
+        Route("/history", about.history),
+        Route("/differences", about.differences),
         Route("/again", views.again),
         Route("/again", views.start_again, methods=["POST"]),
         Route("/again/state", views.state_of_again),
         Route("/prepared", views.prepared),
-        *(Route(f"/export/{name}", views.export) for name in EXPORTS),
+        *(Route(f"/export/{name}", views.export) for name in (*EXPORTS, *FINAL_LINKS)),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: views.refused, DualMatchError: views.refused})
     app.mount("/static", StaticFiles(packages=[("dualmatch.review", "static")]))
@@ -82,45 +91,58 @@ class _Views:
     def __init__(self, session: Session, again: Realignment, naming: Naming, at: str, menu: Markup | None) -> None:
         self.session, self.run_again, self.naming, self._at = session, again, naming, at
         self._templates = templates(
-            "dualmatch.review", linked=linked, exports=[*EXPORTS], at=at, menu=Markup() if menu is None else menu
+            "dualmatch.review",
+            linked=linked,
+            counted=counted,
+            exports=[*EXPORTS],
+            final_links=[*FINAL_LINKS],
+            longest_note=LONGEST_NOTE,
+            at=at,
+            menu=Markup() if menu is None else menu,
+            source_of=lambda row: session.run.basis.source.shown(int(row)).html(),
+            target_of=lambda row: session.run.basis.target.shown(int(row)).html(),
         )
         for each in self._templates.list_templates():
             self._templates.get_template(each)  # compiled now, so that no page waits for it
 
     def queue(self, request: Request) -> Response:
         session, wanted = self.session, Filter.of(request.query_params)
-        rows = session.rows(wanted)
-        pages = max(1, -(-len(rows) // _PER_PAGE))
-        page = min(max(1, _number(request.query_params.get("page", "1"))), pages)
-        return self._page(
+        rows, check = session.rows(wanted), session.spot_check(wanted) if wanted.tab == Tab.SPOT else None
+        page, pages = page_of(len(rows), request)
+        return self.page(
             "queue.html",
             wanted,
-            basis=session.run.basis,
             queue=session.queue,
-            status=session.statuses(),
-            rows=rows[(page - 1) * _PER_PAGE : page * _PER_PAGE].tolist(),
+            status=session.decided().status,
+            rows=rows[(page - 1) * PER_PAGE : page * PER_PAGE].tolist(),
             total=len(rows),
             page=page,
             pages=pages,
             verdicts=VERDICTS,
-            confidences=CONFIDENCES,
             statuses=STATUSES,
+            not_mine=NOT_MINE,
             relations=session.common_relations,
+            histogram=histogram(session.histogram(wanted), wanted, self._at),
+            check=check,
+            interval=None if check is None or not check.checked else interval_bar(check),
+            enough=ENOUGH,
+            to_accept=0 if check is None else len(session.to_accept(wanted)),
+            seen=session.log.last_known.last,
         )
 
     def pair(self, request: Request) -> Response:
         session, basis, query = self.session, self.session.run.basis, request.query_params
-        source, wanted = _row(_number(request.path_params["source"], 404), basis.source), Filter.of(query)
+        source, wanted = row_of(number_of(request.path_params["source"], 404), basis.source), Filter.of(query)
         proposed = int(session.queue.proposed[source])
         target = proposed if proposed >= 0 else None
         if "show" in query:
-            target = _row(_number(query["show"]), basis.target)
+            target = row_of(number_of(query["show"]), basis.target)
         find = query.get("find", "")[:200]
         found = session.queue.targets(find, _MOST_FOUND) if find.strip() else []
         name, names = basis.source.entities[source], basis.target.entities
-        decision, view = session.log.state.of(name), session.view(source, target)
+        decision, view, listed = session.log.state.of(name), session.view(source, target), candidates_of(basis, source)
         holder = None if target is None else session.log.state.holder.get(names[target])
-        return self._page(
+        return self.page(
             "pair.html",
             wanted,
             source=source,
@@ -133,25 +155,30 @@ class _Views:
             held_by=None if holder in (None, name) else basis.source.shown(holder),
             view=view,
             timeline=timeline(view),
-            candidates=candidates_of(basis, source),
+            candidates=listed,
             decision=decision,
-            decision_words=self._words(decision),
+            decision_words=opinion_in_words(decision, basis.target),
+            opinions=opinions_in_words(decision, basis.target),
+            entangled=session.entangled(source) if target == proposed else None,
+            seen=session.log.last_known.last,
             find=find,
             found=[(row, basis.target.shown(row)) for row in found],
             next=session.after(source, wanted),
+            previous=session.before(source, wanted),
+            next_candidate=_after_shown(listed, target),
         )
 
     def facts(self, request: Request) -> Response:
         """All facts of a part of a pair, a page at a time."""
         basis, query = self.session.run.basis, request.query_params
-        source = _row(_number(request.path_params["source"], 404), basis.source)
-        target = _row(_number(query.get("show", "")), basis.target)
+        source = row_of(number_of(request.path_params["source"], 404), basis.source)
+        target = row_of(number_of(query.get("show", "")), basis.target)
         part = next((each for each in PARTS if each == query.get("part", PARTS[0])), None)
         if part is None:
             raise HTTPException(404, "There is no such part.")
-        page = max(1, _number(query.get("page", "1")))
+        page = max(1, number_of(query.get("page", "1")))
         rows, total = all_facts(basis, source, target, part, (page - 1) * _MANY, _MANY)
-        return self._page(
+        return self.page(
             "facts.html",
             Filter.of(query),
             source=source,
@@ -178,39 +205,64 @@ class _Views:
 
     async def decide(self, request: Request) -> Response:
         form, session, basis = await read_form(request), self.session, self.session.run.basis
+        chosen = form.get("accept")  # another candidate, by its number
         try:
-            verdict = Verdict(form.get("verdict", ""))
+            verdict = Verdict.ACCEPT if chosen is not None else Verdict(form.get("verdict", ""))
         except ValueError:
             raise HTTPException(400, "There is no such verdict.") from None
         if verdict is Verdict.UNDO:
             raise HTTPException(400, "Use /undo for that.")
-        source, target = _row(_number(form.get("source", "")), basis.source), None
+        source, target = row_of(number_of(form.get("source", "")), basis.source), None
         if verdict in (Verdict.ACCEPT, Verdict.REJECT):
-            target = basis.target.entities[_row(_number(form.get("target", "")), basis.target)]
-        name, seen, wanted = basis.source.entities[source], _number(form.get("seen", "")), Filter.of(form)
+            row = number_of(form.get("target", "") if chosen is None else chosen)
+            target = basis.target.entities[row_of(row, basis.target)]
+        name, seen, wanted = basis.source.entities[source], number_of(form.get("seen", "")), Filter.of(form)
         # Not here: where the file is locked elsewhere, every page would wait for it.
-        await run_in_threadpool(session.log.decide, verdict, name, target, seen)
+        await run_in_threadpool(session.log.decide, verdict, name, target, seen, form.get("note", ""))
+        if verdict is Verdict.REJECT:
+            left = await run_in_threadpool(session.next_candidate, source)
+            if left is not None:
+                return self._to_pair(source, wanted, left.row)
         return self._to_pair(await run_in_threadpool(session.after, source, wanted), wanted)
+
+    async def both(self, request: Request) -> Response:
+        """Two entangled pairs, by one answer: as they are proposed, or the other way round."""
+        form, session = await read_form(request), self.session
+        source = row_of(number_of(form.get("source", "")), session.run.basis.source)
+        way, seen, wanted = form.get("way", ""), number_of(form.get("seen", "")), Filter.of(form)
+        if way not in ("proposed", "swapped"):
+            raise HTTPException(400, "There is no such answer.")
+        pairs = await run_in_threadpool(session.entangled_pairs, source, way == "swapped")
+        await run_in_threadpool(session.log.accept_all, pairs, seen, form.get("note", ""), True)
+        return self._to_pair(await run_in_threadpool(session.after, source, wanted), wanted)
+
+    async def accept(self, request: Request) -> Response:
+        """The links of a filter at once, after a spot check of them."""
+        form, session = await read_form(request), self.session
+        wanted, seen = Filter.of(form), number_of(form.get("seen", ""))
+        await run_in_threadpool(session.accept_all, wanted, seen)
+        return RedirectResponse(f"{self._at}/?{wanted.query}", 303)
 
     async def undo(self, request: Request) -> Response:
         form = await read_form(request)
-        row = await run_in_threadpool(self._undone, _number(form.get("seen", "")))
-        return self._to_pair(row, Filter.of(form))
+        number, log = number_of(form.get("seen", "")), self.session.log
+        row = (await run_in_threadpool(lambda: log.state)).live.get(number)
+        await run_in_threadpool(log.undo, number)
+        if form.get("to") == "history":
+            return RedirectResponse(f"{self._at}/history", 303)
+        found = None if row is None else self.session.run.basis.source.entity_rows.get(row.source)
+        return self._to_pair(found, Filter.of(form))
 
-    def _to_pair(self, source: int | None, wanted: Filter) -> Response:
+    def _to_pair(self, source: int | None, wanted: Filter, show: int | None = None) -> Response:
         """To one of our own pages: the path is ours, and the query is rebuilt."""
         path = f"{self._at}/" if source is None else f"{self._at}/pair/{source}"
-        return RedirectResponse(f"{path}?{wanted.query}" if wanted.query else path, 303)
-
-    def _undone(self, seen: int) -> int | None:
-        """The entity that an undone decision was about."""
-        last = self.session.log.state.last_live
-        self.session.log.undo(seen)
-        return None if last is None else self.session.run.basis.source.entity_rows.get(last[1])
+        query = "&".join(filter(None, (wanted.query, "" if show is None else f"show={show}")))
+        return RedirectResponse(f"{path}?{query}" if query else path, 303)
 
     def again(self, request: Request) -> Response:
         wanted, basis = Filter.of(request.query_params), self.session.run.basis
-        return self._page("again.html", wanted, run=self.run_again, basis=basis, words=self._progress())
+        run = self.run_again
+        return self.page("again.html", wanted, run=run, basis=basis, plan=run.plan(), words=self._progress())
 
     async def start_again(self, request: Request) -> Response:
         await read_form(request)
@@ -234,9 +286,14 @@ class _Views:
 
     def export(self, request: Request) -> Response:
         name = request.url.path.rpartition("/")[2]
-        write, kind = EXPORTS[name]
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(write(self.session.log, self.naming), media_type=kind, headers=headers)
+        if name in FINAL_LINKS:
+            run, now = self.session.run, self.session.log.state
+            content = final_links(run.basis, now, run.config.method, name, self.naming)
+            kind = FINAL_LINKS[name]
+        else:
+            write, kind = EXPORTS[name]
+            content = write(self.session.log, self.naming)
+        return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
     def refused(self, request: Request, error: Exception) -> Response:
         """A plain sentence on a page of its own, with the way back; the decisions may be what cannot be read."""
@@ -245,43 +302,31 @@ class _Views:
         if isinstance(error, HTTPException):
             status, words = error.status_code, error.detail
         known = self.session.log.last_known
-        return self._page("message.html", Filter(), status, known, words=visible(words, 400))
+        return self.page("message.html", Filter(), status, known, words=visible(words, 400))
 
-    def _page(
+    def page(
         self, template: str, wanted: Filter, status_code: int = 200, known: DecisionState | None = None, **values: Any
     ) -> Response:
         session = self.session
         state = session.log.state if known is None else known
-        last = state.last_live
+        last, counts = state.last_of(session.log.reviewer), session.counts(state)
         page = self._templates.get_template(template).render(
             filter=wanted,
             query=wanted.query,
-            decided=session.decided_in(state),
-            entities=session.run.basis.source.n_entities,
+            counts=counts,
+            tab=next(each for each in counts if each.tab == wanted.tab),
+            disputes=len(state.disputed),
+            reviewer=session.log.reviewer,
             last=last,
-            last_name="" if last is None else session.run.basis.source.shown(last[1]).html(),
-            last_words="" if last is None else self._words(state.of(last[1])),
+            last_name=None if last is None else session.run.basis.source.shown(last.source).html(),
+            last_words=None if last is None else in_words(last, state.together(last), session.run.basis.target),
             **values,
         )
         return HTMLResponse(page, status_code)
 
-    def _words(self, decision: EntityDecision) -> str:
-        """What was decided about an entity, in words."""
-        shown = self.session.run.basis.target.shown
-        if decision.partner is not None:
-            return f"accepted as {visible(str(shown(decision.partner)))}"
-        if decision.status == "rejected":
-            return f"not {', '.join(visible(shown(each).text, 40) for each in sorted(decision.rejected)[:3])}"
-        return decision.status
 
-
-def _number(text: str, status: int = 400) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise HTTPException(status, "A number is missing or invalid.")
-    return int(text)
-
-
-def _row(row: int, graph: TemporalGraph) -> int:
-    if not 0 <= row < graph.n_entities:
-        raise HTTPException(404, "There is no such entity.")
-    return row
+def _after_shown(listed: list[CandidateLine], target: int | None) -> int | None:
+    """The candidate that is listed after the one that is shown; after the last, the first."""
+    rows = [each.row for each in listed]
+    place = rows.index(target) + 1 if target in rows else 0
+    return rows[place % len(rows)] if rows and rows != [target] else None

@@ -1,18 +1,24 @@
-"""Decisions as files to download: seeds, forbidden pairs, SSSOM and CSV."""
+"""Files to download: decisions as seeds, forbidden pairs, SSSOM and CSV, and the final links."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import polars as pl
 
+from dualmatch.decode.verdicts import Verdict as RunVerdict
 from dualmatch.errors import OutputError
+from dualmatch.explain.basis import ExplanationBasis
+from dualmatch.files.table_writer import check_table
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.naming import Naming
+from dualmatch.links.opinions import DecisionState
 from dualmatch.links.sssom import write_sssom
+from dualmatch.links.write import LINK_FORMATS, link_format
 
 _BREAKS: Final = frozenset("\t\n\r")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -22,9 +28,10 @@ def decisions_csv(log: DecisionLog) -> bytes:
     """All decisions that were not undone, in order; a name that a spreadsheet would compute gets a ' before it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(("number", "at", "verdict", "source", "target"))
+    writer.writerow(("number", "at", "verdict", "source", "target", "reviewer", "note"))
     for row in log.live():
-        writer.writerow((row.id, row.at, row.verdict.value, _plain(row.source), _plain(row.target or "")))
+        names = row.source, row.target, row.reviewer, row.note
+        writer.writerow((row.id, row.at, row.verdict.value, *(_plain(each or "") for each in names)))
     return out.getvalue().encode("utf-8-sig")
 
 
@@ -59,6 +66,48 @@ def pairs_tsv(pairs: list[tuple[str, str]] | list[tuple[str, str | None]]) -> by
     return "".join(f"{source}\t{target or ''}\n" for source, target in pairs).encode()
 
 
+def final_table(basis: ExplanationBasis, now: DecisionState, method: str) -> pl.DataFrame:
+    """The links of a run with decisions applied: a row for each source entity, as `align` writes them.
+
+    What was accepted is linked, with method *review*; "no match" is that; a link that was rejected, or whose target
+    was accepted for another, leaves its source undecided.
+    """
+    source, target, none = basis.source.entities, basis.target.entities, basis.unlinked
+    taken = {partner: name for name, partner in now.accepted}
+    verdict = {int(row): none.verdict(at).value for at, row in enumerate(none.row.tolist())}
+    confidence = dict(zip(none.row.tolist(), none.confidence.tolist(), strict=True))
+    links = {
+        s: (target[t], c, seed)
+        for (s, t), c, seed in zip(basis.pairs.tolist(), basis.confidence.tolist(), basis.is_seed.tolist(), strict=True)
+    }
+    rows: list[tuple[str, str | None, float | None, str, str]] = []
+    for row, name in enumerate(source):
+        decision = now.of(name)
+        partner, sure, is_seed = links.get(row, (None, confidence.get(row), False))
+        if decision.partner in basis.target.entity_rows:
+            rows.append((name, decision.partner, 1.0, RunVerdict.LINKED.value, "review"))
+        elif decision.alone:
+            rows.append((name, None, 1.0, RunVerdict.NO_MATCH.value, "review"))
+        elif partner is not None and (partner in decision.rejected or taken.get(partner, name) != name):
+            rows.append((name, None, None, RunVerdict.UNDECIDED.value, "review"))
+        else:
+            said = RunVerdict.LINKED.value if partner is not None else verdict[row]
+            rows.append((name, partner, sure, said, "seed" if is_seed else method))
+    kinds = {"source": pl.String, "target": pl.String, "confidence": pl.Float64, "verdict": pl.String}
+    table = pl.DataFrame(rows, schema=kinds | {"method": pl.String}, orient="row")
+    return table.with_columns(pl.col("confidence").fill_nan(None)).sort("source", maintain_order=True)
+
+
+def final_links(basis: ExplanationBasis, now: DecisionState, method: str, name: str, naming: Naming) -> bytes:
+    """The final links in the format that their file's name asks for."""
+    table, path = final_table(basis, now, method), Path(name)
+    format = link_format(path)
+    check_table(table, path, format)
+    out = io.BytesIO()
+    LINK_FORMATS[format](table, out, naming)
+    return out.getvalue()
+
+
 def _plain(name: str) -> str:
     return f"'{name}" if name.startswith(_FORMULA) else name
 
@@ -71,3 +120,12 @@ EXPORTS: Final[dict[str, tuple[Callable[[DecisionLog, Naming], bytes], str]]] = 
     "decisions.csv": (lambda log, _: decisions_csv(log), "text/csv"),
 }
 """What can be downloaded, by name: ``--seeds`` reads the first, ``--forbid`` the second."""
+FINAL_LINKS: Final = {
+    "final.tsv": _TSV,
+    "final.csv": "text/csv",
+    "final.jsonl": "application/x-ndjson",
+    "final.parquet": "application/vnd.apache.parquet",
+    "final.sssom.tsv": _TSV,
+    "final.nt": "application/n-triples",
+}
+"""The final links, by name: every format that `align` writes."""

@@ -10,10 +10,10 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from dualmatch.errors import DualMatchError, OutputError
+from dualmatch.errors import DualMatchError, OutputError, counted
 from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.files.atomic import write_text
-from dualmatch.links.decisions import DecisionState
+from dualmatch.links.opinions import DecisionState
 from dualmatch.links.write import LINK_EXTENSIONS
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
@@ -23,7 +23,7 @@ from dualmatch.review.session import Session
 from dualmatch.runs.companion import ExplainedRun, companion_of
 from dualmatch.runs.options_file import call_options_of, old_options_of, record_of
 from dualmatch.runs.outputs import Outputs
-from dualmatch.runs.record import Cost
+from dualmatch.runs.record import Cost, read_record
 
 logger = logging.getLogger(__name__)
 State = Literal["idle", "running", "done", "failed"]
@@ -43,6 +43,38 @@ class Change:
     by_decision: bool
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a new run would take in, and how long it would be; None where that is not known."""
+
+    accepted: int
+    rejected: int
+    alone: int
+    kept: int  # seeds and forbidden pairs of the first run, about which nothing else was decided
+    disputed: int  # left out
+    seconds: float | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was decided that a run could take in."""
+        return not (self.accepted or self.rejected or self.alone)
+
+    @property
+    def in_words(self) -> str:
+        """How long, in words.
+
+        >>> [Plan(1, 0, 0, 0, 0, seconds).in_words for seconds in (2.2, 95.0, None)]
+        ['a few seconds', 'about 2 minutes', 'as long as the first one']
+        """
+        if self.seconds is None:
+            return "as long as the first one"
+        if self.seconds < 10:
+            return "a few seconds"
+        if self.seconds < 90:
+            return f"about {round(self.seconds, -1):.0f} seconds"
+        return f"about {counted(round(self.seconds / 60), 'minute')}"
+
+
 @dataclass
 class Realignment:
     """A run in the background, and the result of the last one."""
@@ -55,8 +87,21 @@ class Realignment:
     total: int = 0
     words: str = ""
     changes: list[Change] = field(default_factory=list)
+    seconds: float | None = None  # that the last run took
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: threading.Thread | None = None
+
+    def plan(self) -> Plan:
+        """What a run would take in if it began now."""
+        basis, now = self.session.first.basis, self.session.log.state
+        seeds, forbidden = decided(basis, now)
+        accepted = len({*seeds} & {*now.accepted})
+        by_hand = [pair for pair in forbidden if pair in {*now.forbidden}]
+        alone = sum(target is None for _, target in by_hand)
+        kept = len(seeds) + len(forbidden) - accepted - len(by_hand)
+        seconds = _seconds_of(self.session.path) if self.seconds is None else self.seconds
+        disputed = sum(name in basis.source.entity_rows for name in now.disputed)
+        return Plan(accepted, len(by_hand) - alone, alone, kept, disputed, seconds)
 
     def start(self) -> bool:
         """Start, unless a run is in progress already."""
@@ -108,9 +153,10 @@ class Realignment:
         session.look_at(ExplainedRun(after, first.options, first.spec, first.inputs))
         self.changes = changes_between(before, after)
         self.words = (
-            f"{len(after.pairs):,} links, {len(before.pairs):,} before; {len(self.changes):,} changed; "
+            f"{counted(len(after.pairs), 'link')}, {len(before.pairs):,} before; {len(self.changes):,} changed; "
             f"written to {self.links.name}"
         )
+        self.seconds = time.perf_counter() - start
         self.state = "done"
 
     def _kept(self, seeds: Seeds, forbidden: ForbiddenPairs) -> list[Path | None]:
@@ -126,6 +172,15 @@ class Realignment:
         for path, text in zip(files, texts, strict=True):
             write_text(path, text.decode())
         return [path.resolve() if text else None for path, text in zip(files, texts, strict=True)]
+
+
+def _seconds_of(links: Path) -> float | None:
+    """How long a run took but for reading its files, which a new run need not."""
+    record = read_record(links)
+    if record is None or record.outcome is None or "total" not in record.outcome.cost.seconds:
+        return None
+    seconds = record.outcome.cost.seconds
+    return seconds["total"] - seconds.get("read", 0.0)
 
 
 def given_of(links: Path) -> tuple[Path, Path]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import getpass
 import ipaddress
 import logging
 import secrets
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dualmatch.errors import InputError, MissingExtraError
-from dualmatch.links.decisions import DecisionLog
+from dualmatch.errors import InputError, MissingExtraError, counted
+from dualmatch.links.decisions import LONGEST_NAME, DecisionLog
 from dualmatch.review.realign import Realignment, free_name
 from dualmatch.review.session import Session
 from dualmatch.runs.companion import read_run
@@ -63,13 +64,33 @@ class Endpoint:
 
 
 def open_session(
-    links: Path, decisions: Path | None = None, folder: Path | None = None, show_labels: Sequence[Path] = ()
+    links: Path,
+    decisions: Path | None = None,
+    folder: Path | None = None,
+    show_labels: Sequence[Path] = (),
+    reviewer: str | None = None,
+    others: Sequence[Path] = (),
 ) -> Session:
-    """Read a run and open its decisions: ``LINKS.decisions.db`` where no other file is given."""
+    """Read a run and open its decisions: ``LINKS.decisions.db`` where no other file is given.
+
+    `reviewer`: who decides; the login name where None. `others`: files of other reviewers, taken into the decisions.
+    """
     run = read_run(links, folder, show_labels)
     path = links.with_name(f"{links.name}.decisions.db") if decisions is None else decisions
-    session = Session(links, run, DecisionLog.open(path))
-    strangers = len(session.log.state.decided) - session.decided
+    log = DecisionLog.open(path, reviewer=login_name() if reviewer is None else reviewer.strip())
+    for other in others:
+        with closing(DecisionLog.open(other, create=False)) as theirs:
+            taken, refused = log.add_from(theirs, other.name)
+        logger.info("%s: %s taken in", other, counted(taken, "decision"))
+        if refused:
+            logger.warning(
+                "%s: %s left out, because the target was accepted for another source",
+                other,
+                counted(refused, "decision"),
+            )
+    session = Session(links, run, log)
+    rows = run.basis.source.entity_rows
+    strangers = sum(name not in rows for name in log.state.decided)
     if strangers:
         logger.warning(
             "%s: %s decisions are about entities that are not in %s; they are kept, but not used here",
@@ -78,6 +99,14 @@ def open_session(
             run.basis.source.name,
         )
     return session
+
+
+def login_name() -> str:
+    """Who is logged in, as far as the system knows."""
+    try:
+        return getpass.getuser()[:LONGEST_NAME]
+    except (OSError, KeyError, ImportError):  # a container may run under a number that has no name
+        return "reviewer"
 
 
 class LocalServer:

@@ -3,64 +3,64 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlencode
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
+from dualmatch.errors import counted
 from dualmatch.explain.basis import ExplanationBasis
-from dualmatch.graph.arrays import Ids
-from dualmatch.links.decisions import DecisionLog, DecisionState, Status
-from dualmatch.review.pair_view import PairView, bare_view, pair_view
-from dualmatch.review.queue import VERDICTS, queue_of
+from dualmatch.graph.arrays import Flags, Ids
+from dualmatch.links.decisions import ConflictError, DecisionLog
+from dualmatch.links.opinions import DecisionState
+from dualmatch.review.filter import NOT_MINE, STATUSES, Filter
+from dualmatch.review.pair_view import CandidateLine, PairView, bare_view, candidates_of, pair_view
+from dualmatch.review.queue import VERDICTS, Tab, queue_of
+from dualmatch.review.spot_check import ENOUGH, OPEN, PASSED, RIGHT, WRONG, SpotCheck
 from dualmatch.runs.companion import ExplainedRun
 
-STATUSES: Final[tuple[Status, ...]] = ("open", "accepted", "rejected", "no match", "skipped")
-CONFIDENCES: Final = {
-    "all": "any",
-    "high": "links from 0.9",
-    "middling": "links from 0.5 to 0.9",
-    "low": "links below 0.5",
-}
-_LONGEST_SEARCH: Final = 200
+BINS: Final = 20
+"""Bars of the histogram of confidence."""
+_WORTH_A_LOOK: Final = 0.05
+"""The chance from which a candidate is offered after the one before it was rejected."""
+_UNDECIDED: Final = [STATUSES.index("open"), STATUSES.index("disputed")]
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """The decisions by row: the status of each source entity (a place in `STATUSES`), and whether it is mine."""
+
+    state: DecisionState
+    last: int  # the decision it was made after
+    status: NDArray[np.int8]
+    mine: Flags
+
+    @cached_property
+    def is_decided(self) -> Flags:
+        return ~np.isin(self.status, _UNDECIDED)
 
 
 @dataclass(frozen=True)
-class Filter:
-    """Which entities of the queue are wanted; every field is one of a few words, or a text to search for.
+class TabCount:
+    """How far a tab is."""
 
-    `outcome`: the verdict of the run. Decisions of the reviewer have verdicts of their own, in the same forms.
-    """
+    tab: Tab
+    decided: int
+    total: int
 
-    q: str = ""
-    outcome: str = "all"
-    confidence: str = "all"
-    relation: str = ""
-    status: str = "open"  # what the reviewer decided
 
-    @classmethod
-    def of(cls, query: Mapping[str, str]) -> Filter:
-        """From the query of a page or the fields of a form; impossible values are ignored."""
-        confidence, status = query.get("confidence", "all"), query.get("status", "open")
-        outcome = query.get("outcome", "all")
-        return cls(
-            query.get("q", "")[:_LONGEST_SEARCH].strip(),
-            outcome if outcome in VERDICTS else "all",
-            confidence if confidence in CONFIDENCES else "all",
-            query.get("relation", "")[:_LONGEST_SEARCH],
-            status if status in (*STATUSES, "all") else "open",
-        )
+@dataclass(frozen=True)
+class Entangled:
+    """Two entities whose partners could be swapped: each one's partner is the other's nearest rival."""
 
-    @property
-    def query(self) -> str:
-        """For an address: the fields that are not at their default."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return urlencode({each.name: values[each.name] for each in fields(self) if values[each.name] != each.default})
+    source: int
+    target: int
+    other_source: int
+    other_target: int
 
 
 class Session:
@@ -78,10 +78,8 @@ class Session:
         self._show(run)
 
     def _show(self, run: ExplainedRun) -> None:
-        queue = queue_of(run.basis)
-        rank = np.empty(len(queue.order), dtype=np.int64)
-        rank[queue.order] = np.arange(len(rank))
-        self.run, self.queue, self._rank = run, queue, rank
+        self.run, self.queue = run, queue_of(run.basis)
+        self._by_row: Decided | None = None
 
     def prepare(self) -> None:
         """Build what reasons and searches need: seconds for large graphs. Pages work without it until then."""
@@ -104,50 +102,143 @@ class Session:
         basis = self.run.basis
         return pair_view(basis, source, target) if self._prepared is basis else bare_view(basis, source, target)
 
-    def statuses(self) -> NDArray[np.int8]:
-        """(n_source,) places in `STATUSES`."""
-        status = np.zeros(len(self.queue.proposed), dtype=np.int8)
-        rows = self.run.basis.source.entity_rows
-        for name, decision in self.log.state.decided.items():
-            if name in rows:
-                status[rows[name]] = STATUSES.index(decision.status)
-        return status
+    def decided(self, state: DecisionState | None = None) -> Decided:
+        """The decisions by row, kept until there are more of them."""
+        now, queue, kept = state or self.log.state, self.queue, self._by_row
+        if kept is not None and (kept.state, kept.last) == (now, now.last) and len(kept.status) == len(queue.proposed):
+            return kept
+        status, mine = np.zeros(len(queue.proposed), np.int8), np.zeros(len(queue.proposed), bool)
+        rows, last = self.run.basis.source.entity_rows, now.last
+        for name, decision in now.decided.items():
+            row = rows.get(name)
+            if row is not None:
+                status[row] = STATUSES.index(decision.status)
+                mine[row] = self.log.reviewer in decision.opinions
+        self._by_row = Decided(now, last, status, mine)
+        return self._by_row
 
-    def rows(self, wanted: Filter) -> Ids:
-        """Source rows that a filter lets through, in the order of the queue."""
+    def _wanted(self, wanted: Filter) -> Flags:
+        """(n_source,) what a filter lets through, whatever was decided and in whichever tab."""
         queue = self.queue
         kept = np.ones(len(queue.proposed), dtype=bool)
-        if wanted.status != "all":
-            kept &= self.statuses() == STATUSES.index(wanted.status)
         if wanted.outcome != "all":
             kept &= queue.verdict == VERDICTS.index(Verdict(wanted.outcome))
-        if wanted.confidence != "all":
-            low, high = {"high": (0.9, 2.0), "middling": (0.5, 0.9), "low": (-1.0, 0.5)}[wanted.confidence]
-            kept &= queue.linked & (queue.probability >= low) & (queue.probability < high)
+        if (wanted.low, wanted.high) != (0, 100):
+            low, high = wanted.low / 100, wanted.high / 100 if wanted.high < 100 else np.inf
+            kept &= (queue.probability >= low) & (queue.probability < high)
         if wanted.relation:
             relations = queue.basis.source.relations
             found = relations.index(wanted.relation) if wanted.relation in relations else None
             kept &= queue.with_relation(found) if found is not None else False
         if wanted.q:
             kept &= queue.search(wanted.q)
-        return queue.order[kept[queue.order]]
+        return kept
+
+    def rows(self, wanted: Filter) -> Ids:
+        """Source rows that a filter lets through, in the order of its tab."""
+        kept = self._wanted(wanted)
+        if wanted.status == NOT_MINE:
+            kept &= ~self.decided().mine
+        elif wanted.status != "all":
+            kept &= self.decided().status == STATUSES.index(wanted.status)
+        order = self.queue.tabs[Tab(wanted.tab)]
+        return order[kept[order]]
+
+    def counts(self, state: DecisionState | None = None) -> list[TabCount]:
+        """How far each tab is."""
+        is_decided, rows = self.decided(state).is_decided, self.queue.tabs
+        return [TabCount(tab, int(is_decided[rows[tab]].sum()), len(rows[tab])) for tab in Tab]
+
+    def histogram(self, wanted: Filter) -> NDArray[np.int64]:
+        """(BINS,) how many entities there are at each confidence, were any confidence wanted."""
+        probability = self.queue.probability[self.rows(replace(wanted, low=0, high=100))]
+        return np.bincount((probability * BINS).astype(np.int64).clip(0, BINS - 1), minlength=BINS)
+
+    def spot_check(self, wanted: Filter) -> SpotCheck:
+        """What the sample of the links that a filter lets through has shown so far."""
+        rows, now = self.rows(replace(wanted, tab=Tab.SPOT.value, status="all")), self.log.state
+        return SpotCheck.of((self._answer(row, now) for row in rows.tolist()), len(rows))
+
+    def _answer(self, row: int, now: DecisionState) -> int:
+        """What was decided about the link of a source entity."""
+        basis = self.run.basis
+        decision = now.of(basis.source.entities[row])
+        if decision.status == "open":
+            return OPEN
+        partner = basis.target.entities[int(self.queue.proposed[row])]
+        if decision.partner is not None:
+            return RIGHT if decision.partner == partner else WRONG
+        return WRONG if decision.alone or partner in decision.rejected else PASSED
+
+    def to_accept(self, wanted: Filter) -> list[tuple[str, str]]:
+        """The links of a filter that are open, by name."""
+        rows = self.rows(replace(wanted, tab=Tab.SPOT.value, status="open"))
+        source, target = self.run.basis.source.entities, self.run.basis.target.entities
+        return [(source[row], target[int(self.queue.proposed[row])]) for row in rows.tolist()]
+
+    def accept_all(self, wanted: Filter, seen: int) -> int:
+        """Accept the open links of a filter at once; refused before enough of them were checked."""
+        check = self.spot_check(wanted)
+        if not check.is_enough:
+            raise ConflictError(
+                f"check {counted(ENOUGH - check.checked, 'more link')} of this set before you accept the others"
+            )
+        fields = ", ".join(f"{name} {value}" for name, value in wanted.fields.items() if name not in ("tab", "status"))
+        note = f"accepted at once ({fields or 'all links'}); {check.right} of {check.checked} checked were right"
+        return self.log.accept_all(self.to_accept(wanted), seen, note)
 
     def after(self, source: int, wanted: Filter) -> int | None:
         """The next entity to look at; past the end, the first again; None where nothing is left."""
         rows = self.rows(wanted)
         rows = rows[rows != source]
-        later = rows[self._rank[rows] > self._rank[source]]
+        rank = self._rank(wanted.tab)
+        later = rows[rank[rows] > rank[source]]
         return int(later[0]) if len(later) else int(rows[0]) if len(rows) else None
 
-    @property
-    def decided(self) -> int:
-        """How many entities have a decision."""
-        return self.decided_in(self.log.state)
+    def before(self, source: int, wanted: Filter) -> int | None:
+        """The entity before this one, decided or not; None at the beginning."""
+        rows, rank = self.rows(replace(wanted, status="all")), self._rank(wanted.tab)
+        earlier = rows[rank[rows] < rank[source]]
+        return int(earlier[-1]) if len(earlier) else None
 
-    def decided_in(self, state: DecisionState) -> int:
-        """How many entities have a decision by a state of the file."""
-        rows = self.run.basis.source.entity_rows
-        return sum(name in rows for name in state.decided)
+    def _rank(self, tab: str) -> Ids:
+        """(n_source,) the place of each entity in a tab; those that are not in it come last."""
+        order = self.queue.tabs[Tab(tab)]
+        rank = np.full(len(self.queue.proposed), len(order))
+        rank[order] = np.arange(len(order))
+        return rank
+
+    def next_candidate(self, source: int) -> CandidateLine | None:
+        """The best candidate that is left after rejections, if it is likely enough by then."""
+        basis, now = self.run.basis, self.log.state
+        name, listed = basis.source.entities[source], candidates_of(basis, source)
+        rejected = now.of(name).rejected
+        left = [
+            each for each in listed if each.name.name not in rejected and now.holder.get(each.name.name, name) == name
+        ]
+        remaining = 1.0 - sum(each.probability for each in listed if each.name.name in rejected)
+        is_likely = bool(left) and left[0].probability >= _WORTH_A_LOOK * max(remaining, 1e-9)
+        return left[0] if is_likely else None
+
+    def entangled(self, source: int) -> Entangled | None:
+        """The pair that is entangled with what is proposed for an entity, while both are open."""
+        queue, names = self.queue, self.run.basis.source.entities
+        target, rival = int(queue.proposed[source]), queue.rival(source)
+        if rival is None or self.log.state.of(names[source]).status != "open":
+            return None
+        for other in np.flatnonzero(queue.proposed == rival).tolist():
+            if other != source and queue.rival(other) == target and self.log.state.of(names[other]).status == "open":
+                return Entangled(source, target, other, rival)
+        return None
+
+    def entangled_pairs(self, source: int, swapped: bool) -> list[tuple[str, str]]:
+        """Two entangled pairs by name, as they are proposed or the other way round."""
+        found = self.entangled(source)
+        if found is None:
+            raise ConflictError("the two are not entangled any more; look again")
+        names, targets = self.run.basis.source.entities, self.run.basis.target.entities
+        here, there = (found.other_target, found.target) if swapped else (found.target, found.other_target)
+        return [(names[found.source], targets[here]), (names[found.other_source], targets[there])]
 
     @property
     def common_relations(self) -> list[str]:

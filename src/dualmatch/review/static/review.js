@@ -27,13 +27,16 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
   if (document.getElementById("keys").open) return;
   if (editable(event.target)) {
-    if (event.key === "Escape") event.target.blur();
+    const isNote = event.target.name === "note" && event.key === "Enter";
+    if (event.key === "Escape" || isNote) event.target.blur();
+    if (isNote) event.preventDefault();
     return;
   }
   if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
   if (press(event.key)) event.preventDefault();
 });
 
+document.documentElement.classList.add("has-script");
 document.getElementById("show-keys").addEventListener("click", () => document.getElementById("keys").showModal());
 
 // A form is sent once, however often it is pressed.
@@ -84,3 +87,34 @@ if (preparing) keepAwaiting(preparing);
 
 const running = document.querySelector("#again[data-state=running]");
 if (running) keepFollowing(running);
+
+// Dragging over the histogram chooses a stretch of it; without a script, each bar is a link.
+const brush = document.getElementById("brush");
+if (brush) {
+  const bars = [...brush.querySelectorAll("a")];
+  const barAt = (event) => document.elementFromPoint(event.clientX, event.clientY)?.closest("#brush a");
+  const stretch = (one, other) => {
+    const [first, last] = [bars.indexOf(one), bars.indexOf(other)].sort((a, b) => a - b);
+    return bars.slice(first, last + 1);
+  };
+  let from = null;
+  let to = null;
+  brush.addEventListener("pointerdown", (event) => { from = to = barAt(event) ?? null; });
+  brush.addEventListener("dragstart", (event) => event.preventDefault());
+  document.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    to = barAt(event) ?? to;
+    const chosen = stretch(from, to);
+    for (const bar of bars) bar.classList.toggle("wanted", chosen.includes(bar));
+  });
+  document.addEventListener("pointerup", () => {
+    if (from && to && from !== to) {
+      const chosen = stretch(from, to);
+      const where = new URL(chosen[0].getAttribute("href"), location.href);
+      where.searchParams.set("low", chosen[0].dataset.low);
+      where.searchParams.set("high", chosen.at(-1).dataset.high);
+      location.assign(where);
+    }
+    from = to = null;
+  });
+}

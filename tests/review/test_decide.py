@@ -1,0 +1,346 @@
+"""Ways to decide, on a planted run: tabs, spot checks, many at once, entangled pairs, reviewers, final links."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import refused
+from dualmatch.cli.main import main
+from dualmatch.links.decisions import ConflictError, DecisionLog, read_decisions
+from dualmatch.links.opinions import Verdict
+from dualmatch.links.read import read_links
+from dualmatch.review.export import FINAL_LINKS, final_table
+from dualmatch.review.filter import Filter
+from dualmatch.review.queue import Tab
+from dualmatch.review.serve import ReviewServer, login_name
+from dualmatch.review.session import Session
+from dualmatch.review.spot_check import ENOUGH, OPEN, PASSED, RIGHT, WRONG, SpotCheck, sample_order
+from planted_review import ALONE, LIKELY, MAYBE, PAIR, SIZE, SURE, reviewed
+from reviewing import Client
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Iterator[tuple[Session, Client]]:
+    with reviewed(tmp_path) as running:
+        yield running
+
+
+Review = tuple[Session, Client]
+
+
+def test_tabs_and_their_counts(review: Review) -> None:
+    session, client = review
+    tabs = {tab: set(rows.tolist()) for tab, rows in session.queue.tabs.items()}
+    assert tabs[Tab.DOUBTFUL] == set(range(SURE, PAIR + 2 + MAYBE))
+    assert tabs[Tab.PARTNER] == set(range(SIZE - ALONE, SIZE))
+    assert tabs[Tab.SPOT] == set(range(PAIR + 2))
+    assert tabs[Tab.ALL] == set(range(SIZE))
+    page = client.ask("/").text
+    assert f"Doubtful: 0 of {LIKELY + 2 + MAYBE} decided" in page
+    assert [int(each) for each in re.findall(r"<b>(\d+)</b><span class=\"hidden\"> open", page)] == [
+        LIKELY + 2 + MAYBE,
+        ALONE,
+        PAIR + 2,
+        SIZE,
+    ]
+    first = int(session.queue.tabs[Tab.DOUBTFUL][0])
+    assert int(session.queue.tabs[Tab.ALL][0]) == first  # what is sure, or needs a search, comes later
+    assert client.post("/decide", verdict="none", source=first, seen=0).status == 303
+    assert f"Doubtful: 1 of {LIKELY + 2 + MAYBE} decided" in client.ask("/").text
+    assert f"Find a partner: 0 of {ALONE} decided" in client.ask("/?tab=partner").text
+
+
+def test_what_was_given_is_asked_nowhere(tmp_path: Path) -> None:
+    with reviewed(tmp_path, seeds=PAIR) as (session, _):
+        assert set(session.queue.tabs[Tab.SPOT].tolist()) == {PAIR, PAIR + 1}
+        assert min(session.queue.tabs[Tab.DOUBTFUL].tolist()) == PAIR
+
+
+def test_bars_are_links_and_choose(review: Review) -> None:
+    _, client = review
+    page = client.ask("/?tab=all").text
+    bars = dict(re.findall(r'href="/\?([^"]*)" aria-label="([^"]*)"', page))
+    assert len(bars) == 20
+    assert sum(int(words.split(": ")[1].split()[0]) for words in bars.values()) == SIZE
+    (address,) = [where for where, words in bars.items() if words.startswith("0.40")]
+    chosen = client.ask("/?" + address.replace("&amp;", "&")).text
+    assert f'<p id="count">{MAYBE} entities' in chosen
+    assert "Confidence 0.40 to 0.45" in chosen
+    assert '<p id="count">1 entity' in client.ask("/?tab=all&q=s07").text  # and plurals are right
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_the_interval_is_wilsons(right: int, wrong: int) -> None:
+    check = SpotCheck(1000, right, wrong)
+    low, high = check.interval
+    assert 0 <= low <= high <= 1
+    if not check.checked:
+        return
+    assert low <= check.precision + 1e-12
+    assert check.precision <= high + 1e-12
+    for end in (low, high):  # both ends are as far from what was found as chance goes, 19 times out of 20
+        if 0 < end < 1:
+            far = 1.96 * np.sqrt(end * (1 - end) / check.checked)
+            assert abs(check.precision - end) == pytest.approx(far, rel=1e-3)
+    assert SpotCheck(1000, wrong, right).interval == pytest.approx((1 - high, 1 - low))
+
+
+@given(st.lists(st.sampled_from([RIGHT, WRONG, PASSED, OPEN]), max_size=30))
+def test_only_what_comes_before_the_first_unanswered_counts(answers: list[int]) -> None:
+    check = SpotCheck.of(iter(answers), len(answers))
+    counted = answers[: answers.index(OPEN)] if OPEN in answers else answers
+    assert (check.right, check.wrong, check.passed) == tuple(counted.count(kind) for kind in (RIGHT, WRONG, PASSED))
+
+
+def test_the_sample_depends_on_names_only() -> None:
+    names = [f"e{n}" for n in range(300)]
+    rows = np.arange(300)
+    drawn = sample_order(names, names[::-1], rows)
+    assert sorted(drawn.tolist()) == rows.tolist()
+    assert not np.array_equal(drawn, rows)
+    again = sample_order(names[::-1], names, rows[::-1])
+    assert np.array_equal(drawn, again)
+    halves = (drawn[:150] < 150).sum()
+    assert 50 < halves < 100  # no half is preferred
+
+
+def test_a_spot_check_measures_precision_and_unlocks_the_rest(review: Review) -> None:
+    session, client = review
+    links = PAIR + 2
+    seen = re.compile(r'<form method="post" action="/accept">\s*<input type="hidden" name="seen" value="(\d+)"')
+    assert client.post("/accept", seen=0, tab="spot").status == 409
+    assert session.log.live() == []
+    page = client.ask("/?tab=spot").text
+    assert "Nothing is checked yet" in page
+    assert 'id="accept-all" disabled' in page
+    sample = session.queue.tabs[Tab.SPOT].tolist()
+    for place, row in enumerate(sample[:ENOUGH]):
+        if place == 3:
+            client.post("/decide", verdict="skip", source=row, seen=0, tab="spot")
+        elif place == 5:
+            client.post("/decide", verdict="reject", source=row, target=row, seen=0, tab="spot")
+        else:
+            answer = client.post("/decide", accept=row, source=row, seen=0, tab="spot")
+            assert answer.headers["location"] == f"/pair/{sample[place + 1]}?tab=spot"
+    page = client.ask("/?tab=spot").text
+    assert f"<b>{ENOUGH - 2} of {ENOUGH - 1}</b> checked links are right" in page
+    assert "1 link skipped or disputed" in page
+    assert "Check 1 more link of this set first." in page
+    client.post("/decide", accept=sample[ENOUGH], source=sample[ENOUGH], seen=0, tab="spot")
+    page = client.ask("/?tab=spot").text
+    assert 'id="accept-all">' in page
+    low, high = SpotCheck(links, ENOUGH - 1, 1).interval
+    assert f"between <b>{low:.0%}".replace("%", " %") in page
+    assert f"<b>{high:.0%}".replace("%", " %") in page
+    (last,) = seen.findall(page)
+    assert client.post("/accept", seen=int(last) - 1, tab="spot").status == 409  # something was decided since
+    assert client.post("/accept", seen=last, tab="spot").headers["location"] == "/?tab=spot"
+    accepted = session.log.state.accepted
+    assert len(accepted) == links - 2
+    rows = [row for row in session.log.live() if row.batch is not None]
+    assert len(rows) == links - ENOUGH - 1
+    assert {row.note for row in rows} == {f"accepted at once (all links); {ENOUGH - 1} of {ENOUGH} checked were right"}
+    history = client.ask("/history").text
+    assert f"{len(rows)} pairs accepted at once" in history
+    assert history.count("<tr") == ENOUGH + 1 + 1 + 1  # one line for all of them, and the head
+    client.post("/undo", seen=rows[3].id, to="history")
+    assert len(session.log.state.accepted) == ENOUGH - 1
+
+
+def test_a_check_of_one_set_does_not_unlock_another(review: Review) -> None:
+    session, client = review
+    sure = Filter(tab="spot", low=95)
+    for row in session.rows(sure)[:ENOUGH].tolist():
+        client.post("/decide", accept=row, source=row, seen=0)
+    last = session.log.state.last
+    assert client.post("/accept", seen=last, tab="spot", low=60, high=95).status == 409
+    assert client.post("/accept", seen=last, tab="spot", low=95).status == 303
+    assert len(session.log.state.accepted) == SURE
+
+
+def test_rejecting_offers_the_next_candidate(review: Review) -> None:
+    session, client = review
+    row = SURE
+    answer = client.post("/decide", verdict="reject", source=row, target=row, seen=0)
+    assert answer.headers["location"] == f"/pair/{row}?show={row + 1}"
+    page = client.ask(answer.headers["location"]).text
+    assert "Is it this one?" in page
+    seen = session.log.state.of(f"s{row:02}").last
+    answer = client.post("/decide", verdict="reject", source=row, target=row + 1, seen=seen)
+    assert re.match(r"/pair/\d+$", answer.headers["location"])  # no candidate is left
+    assert f"/pair/{row}" != answer.headers["location"]
+    assert session.log.state.of(f"s{row:02}").rejected == {f"q{row:02}", f"q{row + 1:02}"}
+
+
+def test_a_note_and_who_wrote_it(review: Review) -> None:
+    session, client = review
+    client.post("/decide", verdict="none", source=0, seen=0, note="<b>was a ship</b>")
+    (row,) = session.log.live()
+    assert (row.reviewer, row.note) == ("ada", "<b>was a ship</b>")
+    page = client.ask("/history").text
+    assert "&lt;b&gt;was a ship&lt;/b&gt;" in page
+    assert "You decide as <b><bdi>ada" in page
+    assert "ada,<b>was a ship</b>" in client.ask("/export/decisions.csv").text
+
+
+def test_entangled_pairs_are_settled_by_one_answer(review: Review) -> None:
+    session, client = review
+    found = session.entangled(PAIR)
+    assert found is not None
+    assert (found.other_source, found.other_target) == (PAIR + 1, PAIR + 1)
+    assert session.entangled(0) is None
+    page = client.ask(f"/pair/{PAIR}").text
+    assert "one answer settles both" in page
+    form = {"source": PAIR, "seen": 0}
+    assert client.post("/both", **form, way="perhaps").status == 400
+    assert client.post("/both", source=0, seen=0, way="swapped").status == 409
+    assert client.post("/both", **form, way="swapped").status == 303
+    assert session.log.state.accepted == [(f"s{PAIR}", f"q{PAIR + 1}"), (f"s{PAIR + 1}", f"q{PAIR}")]
+    assert "one answer settles both" not in client.ask(f"/pair/{PAIR}").text
+    assert "2 pairs accepted at once" in client.ask("/").text
+    client.post("/undo", seen=session.log.live()[-1].id)
+    assert session.log.state.accepted == []
+    last = session.log.state.last
+    assert client.post("/both", source=PAIR, seen=last, way="proposed").status == 303
+    assert session.log.state.accepted == [(f"s{PAIR}", f"q{PAIR}"), (f"s{PAIR + 1}", f"q{PAIR + 1}")]
+
+
+def test_both_or_none(review: Review) -> None:
+    session, client = review
+    client.post("/decide", accept=PAIR + 1, source=0, seen=0)  # one of the targets is gone
+    assert client.post("/both", source=PAIR, seen=session.log.state.last, way="proposed").status == 409
+    assert len(session.log.live()) == 1
+
+
+def test_history_undoes_any_row(review: Review) -> None:
+    session, client = review
+    for row in range(3):
+        client.post("/decide", verdict="none", source=row, seen=0)
+    page = client.ask("/history").text
+    assert re.findall(r'aria-label="Undo decision (\d+)"', page) == ["3", "2", "1"]
+    assert client.post("/undo", seen=2, to="history").headers["location"] == "/history"
+    assert [row.source for row in session.log.live()] == ["s00", "s02"]
+    page = client.ask("/history").text
+    assert page.count('class="undone"') == 1
+    assert re.findall(r'aria-label="Undo decision (\d+)"', page) == ["3", "1"]
+    assert client.post("/undo", seen=2, to="history").status == 409
+
+
+def test_reviewers_differ_and_settle_it(tmp_path: Path) -> None:
+    with reviewed(tmp_path) as (_, ada), reviewed(tmp_path, "bob") as (session, bob):
+        ada.post("/decide", accept=1, source=1, seen=0)
+        assert "Differences" not in ada.ask("/").text
+        page = bob.ask("/pair/1?status=all").text
+        assert "Decided: accepted as" in page
+        assert "<bdi>ada</bdi>" in page
+        assert f'id="count">{SIZE - 1} entities' in bob.ask("/?tab=all").text
+        assert f'id="count">{SIZE} entities' in bob.ask("/?tab=all&status=not+by+me").text
+        (seen,) = re.findall(r'name="target" value="1">\s*<input type="hidden" name="seen" value="(\d+)"', page)
+        bob.post("/decide", verdict="none", source=1, seen=seen)
+        page = ada.ask("/differences").text
+        assert "1 entity." in page
+        for words in ("<bdi>ada</bdi>: accepted as", "<bdi>bob</bdi>: no match"):
+            assert words in page
+        assert "Reviewers differ." in ada.ask("/pair/1?status=all").text
+        plan = ada.ask("/again").text
+        assert "<dt>Left out</dt><dd>1 entity that" in plan
+        assert '<button id="start" data-key="Enter" disabled>' in plan
+        assert session.log.state.accepted == session.log.state.forbidden == []
+        bob.post("/decide", accept=1, source=1, seen=session.log.state.of("s01").last)
+        assert session.log.state.accepted == [("s01", "q01")]
+        assert "0 entities" in ada.ask("/differences").text
+
+
+def test_align_again_says_what_it_takes_in(tmp_path: Path) -> None:
+    with reviewed(tmp_path, seeds=2) as (session, client):
+        page = client.ask("/again").text
+        assert "Accept or reject a pair first." in page
+        assert "<dd>as long as the first one</dd>" in page
+        client.post("/decide", accept=3, source=3, seen=0)
+        client.post("/decide", verdict="reject", source=4, target=4, seen=0)
+        for row in (5, 6):
+            client.post("/decide", verdict="none", source=row, seen=0)
+        page = client.ask("/again").text
+        for words in (
+            "<dt>Accepted</dt><dd>1 pair</dd>",
+            "<dt>Rejected</dt><dd>1 pair</dd>",
+            "<dt>No match</dt><dd>2 entities</dd>",
+            "<dt>From the first run</dt><dd>2 seeds and forbidden pairs</dd>",
+        ):
+            assert words in page
+        assert "disabled>Align again" not in page
+        assert session.log.state.last == 4
+
+
+def test_the_final_links_are_the_runs_with_decisions_applied(review: Review, tmp_path: Path) -> None:
+    session, client = review
+    client.post("/decide", accept=1, source=0, seen=0)  # takes the partner of 1
+    client.post("/decide", verdict="reject", source=2, target=2, seen=0)
+    client.post("/decide", verdict="none", source=3, seen=0)
+    client.post("/decide", accept=SIZE - 1, source=SIZE - 1, seen=0)
+    table = final_table(session.run.basis, session.log.state, "evidence")
+    said = {row["source"]: (row["target"], row["verdict"], row["method"]) for row in table.iter_rows(named=True)}
+    assert len(said) == SIZE
+    assert said["s00"] == ("q01", "linked", "review")
+    assert said["s01"] == (None, "undecided", "review")
+    assert said["s02"] == (None, "undecided", "review")
+    assert said["s03"] == (None, "no match", "review")
+    assert said["s04"] == ("q04", "linked", "evidence")
+    assert said[f"s{SIZE - 1}"] == (f"q{SIZE - 1}", "linked", "review")
+    linked = {(source, target) for source, (target, _, _) in said.items() if target is not None}
+    assert len({target for _, target in linked}) == len(linked)
+    for name in FINAL_LINKS:
+        answer = client.ask(f"/export/{name}")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        (tmp_path / name).write_bytes(answer.body)
+        if name.endswith(".nt"):
+            assert answer.text.count("owl#sameAs") == len(linked)
+        else:
+            assert set(read_links(tmp_path / name)[0]) == linked
+    assert pl.read_csv(tmp_path / "final.csv").equals(table.with_columns(pl.col("confidence").round(6)))
+    assert json.loads((tmp_path / "final.jsonl").read_text().splitlines()[0])["target"] == "q01"
+
+
+def test_on_the_command_line(links: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(ReviewServer, "run", lambda self: self._bound.close())
+    for name, target in (("ada", "Q1"), ("bob", "Q2")):
+        log = DecisionLog.open(links.with_name(f"{name}.db"), reviewer=name)
+        log.decide(Verdict.ACCEPT, "s-001", target, 0)
+        log.close()
+    mine = links.with_name("ada.db")
+    call = ["review", str(links), "--no-open", "--decisions", str(mine), "--reviewer", " ada "]
+    for _ in range(2):
+        main([*call, "--add-decisions", str(links.with_name("bob.db"))])
+    assert {*read_decisions(mine).disputed["s-001"].opinions} == {"ada", "bob"}
+    capsys.readouterr()
+    for arguments, words in (
+        (["--reviewer", "x" * 81], "--reviewer: give a name of at most 80 letters"),
+        (["--add-decisions", str(links.with_name("none.db"))], "none.db: no such file"),
+    ):
+        assert words in refused([*call[:-2], *arguments], capsys, links.parent)
+
+
+def test_whose_decisions_they_are_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "grace")
+    assert login_name() == "grace"
+
+    def nobody() -> str:
+        raise OSError
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert login_name() == "reviewer"
+
+
+def test_an_answer_that_is_late_is_refused(review: Review) -> None:
+    session, _ = review
+    with pytest.raises(ConflictError, match="look again"):
+        session.log.accept_all([("s00", "q00")], 7)
