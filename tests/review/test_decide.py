@@ -46,7 +46,7 @@ def test_tabs_and_their_counts(review: Review) -> None:
     assert tabs[Tab.ALL] == set(range(SIZE))
     page = client.ask("/").text
     assert f"Doubtful: 0 of {LIKELY + 2 + MAYBE} decided" in page
-    assert [int(each) for each in re.findall(r"<b>(\d+)</b><span class=\"hidden\"> open", page)] == [
+    assert [int(each) for each in re.findall(r"<b>(\d+)</b><span class=\"unseen\"> open", page)] == [
         LIKELY + 2 + MAYBE,
         ALONE,
         PAIR + 2,

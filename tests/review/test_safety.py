@@ -77,7 +77,20 @@ def test_the_token_opens_the_page_once_and_leaves_the_address(client: Client, ho
 
 
 @pytest.mark.parametrize("cookie", [None, "", "other=1", "dualmatch_1=x", "=;=", 'a="', "é=ü"])
-@pytest.mark.parametrize("path", ["/", "/pair/0", "/static/review.js", "/export/seeds.tsv", "/export/final.tsv", "/history", "/differences", "/again/state", "/none"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/pair/0",
+        "/static/review.js",
+        "/export/seeds.tsv",
+        "/export/final.tsv",
+        "/history",
+        "/differences",
+        "/again/state",
+        "/none",
+    ],
+)
 def test_without_the_token_nothing_is_shown(client: Client, path: str, cookie: str | None) -> None:
     answer = client.ask(path, cookie=cookie)
     assert answer.status == 403
@@ -243,7 +256,12 @@ def test_only_forms_are_taken(client: Client) -> None:
         assert client.ask(path, "POST", "{}", content_type="application/json").status == 415
         assert client.ask(path, "POST", FORM, content_type="text/plain").status == 415
         assert client.ask(path, "POST", "x" * 20_000).status == 413
-    for path, form in (("/both", "source=0&seen=0"), ("/both", "way=swapped&source=0"), ("/accept", "tab=spot"), ("/undo", "")):
+    for path, form in (
+        ("/both", "source=0&seen=0"),
+        ("/both", "way=swapped&source=0"),
+        ("/accept", "tab=spot"),
+        ("/undo", ""),
+    ):
         assert client.ask(path, "POST", form).status == 400
     assert client.ask("/both", "POST", "way=swapped&source=99999&seen=0").status == 404
     assert client.ask("/accept", "POST", "tab=spot&seen=0").status == 409  # nothing of it was checked
