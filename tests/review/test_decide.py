@@ -76,6 +76,9 @@ def test_bars_are_links_and_choose(review: Review) -> None:
     assert f'<p id="count">{MAYBE} entities' in chosen
     assert "Confidence 0.40 to 0.45" in chosen
     assert '<p id="count">1 entity' in client.ask("/?tab=all&q=s07").text  # and plurals are right
+    page = client.ask("/?q=s07").text
+    assert '<p id="count">0 entities' in page
+    assert '<a href="/?tab=all&amp;q=s07" id="elsewhere">1 entity in All</a>' in page
 
 
 @given(st.integers(0, 400), st.integers(0, 400))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -116,6 +117,7 @@ class _Views:
             status=session.decided().status,
             rows=rows[(page - 1) * PER_PAGE : page * PER_PAGE].tolist(),
             total=len(rows),
+            elsewhere=0 if len(rows) else len(session.rows(replace(wanted, tab=Tab.ALL.value))),
             page=page,
             pages=pages,
             verdicts=VERDICTS,
