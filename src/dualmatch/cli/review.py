@@ -63,7 +63,7 @@ def review_command(
     \b
     Examples:
       dualmatch review links.tsv
-      dualmatch review links.tsv --reviewer Ada --decisions ada.db --add-decisions bob.db
+      dualmatch review links.tsv --reviewer Ada --add-decisions bob.db
       dualmatch review links.tsv --port 8080 --no-open
     """
     from dualmatch.review.serve import Endpoint, ReviewServer, open_session
