@@ -463,16 +463,21 @@ CELLS = st.sampled_from(["", "a", "b", "Rome", "1815", "1830s", "2/3/1815", "7",
     ),
     st.lists(st.lists(CELLS | st.text(max_size=3), min_size=1, max_size=5), max_size=8),
     st.sampled_from(
-        [None, "id=id", "id=name,date=born", "head=id,tail=place", "label=name", "head=id,relation==r,tail=x"]
+        [
+            *(None, "id=id", "id=name,date=born", "head=id,tail=place", "label=name", "head=id,relation==r,tail=x"),
+            "head=1,relation=2,tail=3,role=4,time=5",
+            "head=id,relation=x,tail=name,role=label,time=date",
+        ]
     ),
     st.sampled_from(["dates", "stop", "skip"]),
+    st.sampled_from([None, ";", "1", "né"]),
 )
 def test_any_table_is_a_graph_or_a_refusal(
-    header: list[str], rows: list[list[str]], columns: str | None, on_error: str
+    header: list[str], rows: list[list[str]], columns: str | None, on_error: str, separator: str | None
 ) -> None:
     text = "\n".join(",".join(row) for row in [header, *rows])
     try:
-        found = reading(text.encode("utf-8", "replace"), columns, on_error=on_error)
+        found = reading(text.encode("utf-8", "replace"), columns, on_error=on_error, list_separator=separator)
     except InputError as error:
         refused = str(error)
     else:
