@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, sync_playwright
 from dualmatch.app.serve import AppServer
 from dualmatch.app.workspace import Workspace
 from dualmatch.research.demo import run_demo
+from dualmatch.review.filter import Filter
+from dualmatch.review.queue import Tab
 from dualmatch.review.serve import Endpoint, ReviewServer, open_session
-from dualmatch.review.session import Filter
 
 HERE = Path(__file__).parent
 
@@ -32,7 +33,7 @@ def draw(folder: Path) -> None:
         page = browser.new_page(viewport={"width": 900, "height": 900})
         page.goto(result.page.as_uri())
         page.screenshot(path=HERE / "report.png")
-        serving = ReviewServer(open_session(links), Endpoint())
+        serving = ReviewServer(open_session(links, reviewer="Ada"), Endpoint())
         serving.session.prepare()  # no picture of a page that still waits for its reasons
         thread = threading.Thread(target=serving.run)
         thread.start()
@@ -64,19 +65,22 @@ def draw_app(browser: Browser, folder: Path) -> None:
 
 
 def draw_review(browser: Browser, serving: ReviewServer) -> None:
-    """An undecided entity beside its best candidate, after a few decisions."""
+    """A doubtful pair; what a spot check has found, dark."""
     session = serving.session
-    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page = browser.new_page(viewport={"width": 1100, "height": 820})
     page.goto(serving.address)
-    undecided = session.rows(Filter(outcome="undecided"))
-    doubtful = undecided[session.queue.probability[undecided].argmax()]
     home = f"http://{urlsplit(serving.address).netloc}"
-    for row in session.rows(Filter(confidence="high"))[:3].tolist():
-        page.goto(f"{home}/pair/{row}")
+    page.goto(f"{home}/pair/{session.queue.tabs[Tab.SPOT][0]}?tab=spot")
+    for _ in range(24):
         with page.expect_navigation():
             page.keyboard.press("a")
-    page.goto(f"{home}/pair/{doubtful}")
+    undecided = session.rows(Filter(outcome="undecided"))
+    named = [row for row in undecided.tolist() if session.run.basis.source.shown(row).id is not None]
+    page.goto(f"{home}/pair/{named[0]}")
     page.screenshot(path=HERE / "review.png")
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{home}/?tab=spot")
+    page.screenshot(path=HERE / "review-dark.png")
 
 
 if __name__ == "__main__":

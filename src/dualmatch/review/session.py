@@ -78,7 +78,9 @@ class Session:
         self._show(run)
 
     def _show(self, run: ExplainedRun) -> None:
-        self.run, self.queue = run, queue_of(run.basis)
+        queue = queue_of(run.basis)
+        _ = queue.tabs  # now, so that no page waits for it
+        self.run, self.queue = run, queue
         self._by_row: Decided | None = None
 
     def prepare(self) -> None:
