@@ -272,7 +272,8 @@ class TemporalGraph:
 
     def _repr_html_(self) -> str:
         head = self.with_facts(np.arange(min(self.n_facts, SHOWN_ROWS)), np.arange(min(len(self.dates), SHOWN_ROWS)))
-        return frame_html(repr(self), fact_table(head), self.n_facts + len(self.dates))
+        shown = dict.fromkeys(("head", "relation", "tail"), self.shown)
+        return frame_html(repr(self), fact_table(head), self.n_facts + len(self.dates), **shown)
 
     def __repr__(self) -> str:
         s = self.statistics

@@ -245,7 +245,8 @@ class Alignment:
         return verdict_shares(len(self.pairs), len(self.unmatched) - without, without)
 
     def _repr_html_(self) -> str:
-        return frame_html(repr(self), self.to_polars(), self.source.n_entities)
+        shown = {"source": self.source.shown, "target": self.target.shown, "runners_up": self.target.shown}
+        return frame_html(repr(self), self.to_polars(), self.source.n_entities, **shown)
 
     def __repr__(self) -> str:
         found, without = len(self.pairs) - int(self.is_seed.sum()), int(self.unlinked.is_no_match.sum())
