@@ -23,6 +23,7 @@ from dualmatch import (
 from dualmatch.explain.basis import basis_of
 from dualmatch.explain.explain import reasons
 from dualmatch.graph.literals import Literals
+from dualmatch.methods.evidence.pair_evidence import pair_evidence
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
 from dualmatch.runs.outputs import Outputs
@@ -356,3 +357,15 @@ def test_what_a_withheld_pair_would_need() -> None:
     withheld = [why for why in (explain(asked, name) for name in lives()[0].entities) if why.category == "below_asked"]
     assert withheld
     assert {why.needed for why in withheld} == {("a lower threshold: it is likelier than not, and more was asked for",)}
+
+
+def test_what_is_kept_from_pair_to_pair_changes_no_weight() -> None:
+    pair = simulate(World(entities=120, mean_facts=5, missing_share=0.3, seed=4))
+    for many_to_one in (False, True):
+        basis = basis_of(align(pair.source, pair.target, many_to_one=many_to_one))
+        for row, other in [*basis.pairs[:20].tolist(), (0, 1), (3, 2)]:
+            asked = np.array([[row, other]])
+            (kept,), (fresh,) = basis.evidence(asked), pair_evidence(basis.problem, basis.judged_by, basis.trial, asked)
+            assert np.array_equal(kept.weight, fresh.weight)
+            assert np.array_equal(kept.source_side, fresh.source_side)
+            assert kept.balance == fresh.balance

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from dualmatch.channels.evidence.kept import Kept
 from dualmatch.channels.names import normalised
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.shortlist import best_candidates
@@ -59,11 +60,16 @@ class ExplanationBasis:
         """The state; where it came without a model (0.1.0 kept none), with the one that its pairs teach."""
         return self.state if self.state.has_slots else learnt(self.problem, self.state)
 
+    @cached_property
+    def _kept(self) -> Kept:
+        return {}
+
     def evidence(self, pairs: NDArray[np.integer]) -> list[PairEvidence]:
         """What speaks for each of some pairs of rows, (n, 2)."""
         if not len(pairs):
             return []
-        found = pair_evidence(self.problem, self.judged_by, self.trial, pairs[:, ::-1] if self.is_flipped else pairs)
+        as_run = pairs[:, ::-1] if self.is_flipped else pairs
+        found = pair_evidence(self.problem, self.judged_by, self.trial, as_run, self._kept)
         if not self.is_flipped:
             return found
         return [

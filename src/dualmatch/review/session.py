@@ -92,6 +92,7 @@ class Session:
         with self._preparing:
             problem = basis.problem
             _ = problem.sides, problem.classes, problem.names, basis.judged_by, basis.believed
+            basis.evidence(basis.pairs[:1])  # what every pair needs is kept from then on
             self._prepared = basis
 
     @property

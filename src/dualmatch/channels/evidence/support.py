@@ -18,6 +18,7 @@ import numpy as np
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors
 from dualmatch.channels.evidence.dates import DateGaps
+from dualmatch.channels.evidence.kept import Kept, once
 from dualmatch.channels.evidence.ties import Places, Ties, expanded, places_in
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.engine import at_once
@@ -60,6 +61,7 @@ def find_support(
     slots_of_supporters: Slots | None = None,
     among_candidates: Ids | None = None,
     threads: int = 1,
+    kept: Kept | None = None,
 ) -> Support:
     """Find all support for some candidates, by each other or by a list of supporters.
 
@@ -75,26 +77,32 @@ def find_support(
         Pairs that are believed, and the slots of what supports them, where they are not the candidates themselves.
     among_candidates: (n_supporters,) int64
         Instead of their slots: which candidate each supporter is, -1 for those that are none and have no slots.
+    kept:
+        Terms that do not depend on the candidates, for calls with the same supporters.
     """
     search = _Search(candidates, sides, odds, gaps, threads)
     others = candidates if supporters is None else supporters
-    candidate, supporter, *tie_of, worth_source, worth_target = search.squares(_Live.of(others, live))
-    open_candidate, open_source, open_target, *open_worths = search.open_pairs(unknown)
+    candidate, supporter, *tie_of, worth_source, worth_target = search.squares(
+        once(kept, "live", lambda: _Live.of(others, live))
+    )
+    joins = once(kept, "joins", lambda: search.joins(unknown))
+    open_candidate, open_source, open_target, *open_worths = search.open_pairs(unknown, joins)
     slots, slot, open_slot, mirror, open_ties, open_worth = [], [], [], [], [], []
     for view, tie in enumerate(tie_of):
-        kept = open_worths[view] > _NO_SUPPORT
-        open_worth.append(open_worths[view][kept])
-        open_ties.append((open_source[kept], open_target[kept]))
+        useful = open_worths[view] > _NO_SUPPORT
+        open_worth.append(open_worths[view][useful])
+        open_ties.append((open_source[useful], open_target[useful]))
         numbering = _SlotNumbers(candidates, sides[view].ties, view)
         key = numbering.keys(candidate, tie)
-        open_key = numbering.keys(open_candidate[kept], open_ties[view][view])
+        open_key = numbering.keys(open_candidate[useful], open_ties[view][view])
         known, place = np.unique(np.concatenate([key, open_key]), return_inverse=True)
         slot.append(place[: len(key)].astype(np.int32))
         open_slot.append(place[len(key) :].astype(np.int32))
         back = sides[view].ties.mirror[tie]
         if slots_of_supporters is not None:
-            listed = _SlotNumbers(others, sides[view].ties, view)
-            place = places_in(listed.keys(*slots_of_supporters[view]), listed.keys(supporter, back))
+            listed = once(kept, ("slots", view), partial(_SlotNumbers, others, sides[view].ties, view))
+            keys = once(kept, ("keys", view), partial(listed.keys, *slots_of_supporters[view]))
+            place = places_in(keys, listed.keys(supporter, back))
         else:
             number = supporter if among_candidates is None else among_candidates[supporter]
             place = np.where(number >= 0, places_in(known, numbering.keys(np.maximum(number, 0), back)), -1)
@@ -229,14 +237,17 @@ class _Search:
         sum_target = np.bincount(place, from_target, minlength=int(n_target.sum()))
         return (np.maximum.reduceat(sum_source, np.cumsum(n_source) - n_source), np.maximum.reduceat(sum_target, first))
 
-    def open_pairs(self, unknown: tuple[Floats, Floats]) -> _Found:
+    def joins(self, unknown: tuple[Floats, Floats]) -> list[_Join]:
+        """Where facts that begin, or else end, at one time are found."""
+        return [join for moment in ("begin", "end") for join in _joins(self.sides, unknown[1], moment)]
+
+    def open_pairs(self, unknown: tuple[Floats, Floats], joins: list[_Join]) -> _Found:
         """Facts of both entities of a candidate that begin, or else end, at one time, where that supports it.
 
         Only facts whose other end has an unknown partner count. (candidate, tie of the source, tie of the target,
         worth from either side)
         """
         source, target, candidates = self.source, self.target, self.candidates
-        joins = [join for moment in ("begin", "end") for join in _joins(self.sides, unknown[1], moment)]
         first = source.first_fact_of_entity
 
         def of(numbers: Ids) -> _Found:

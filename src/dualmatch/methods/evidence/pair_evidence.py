@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import bayes_factors
 from dualmatch.channels.evidence.date_evidence import date_evidence
+from dualmatch.channels.evidence.kept import Kept, once
 from dualmatch.channels.evidence.support import find_support
 from dualmatch.decode.one_to_one import Candidates, Unmatched
 from dualmatch.graph.arrays import Floats, Ids
@@ -103,17 +104,20 @@ class PairEvidence:
 
 
 def pair_evidence(
-    problem: Problem, state: RoundState, confidence: Confidence, pairs: NDArray[np.integer]
+    problem: Problem, state: RoundState, confidence: Confidence, pairs: NDArray[np.integer], kept: Kept | None = None
 ) -> list[PairEvidence]:
-    """What speaks for each of some pairs, candidates or not; a pair may be asked for once."""
+    """What speaks for each of some pairs, candidates or not; a pair may be asked for once.
+
+    `kept`: an empty dict at first, the same for further questions about this problem and state, which then are fast.
+    """
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     candidates = Candidates(pairs[order, 0].astype(np.int64), pairs[order, 1].astype(np.int64), problem.shape)
-    model, unmatched = state.model, problem.open_partners(state.unmatched)
+    model, unmatched = state.model, once(kept, "unmatched", lambda: problem.open_partners(state.unmatched))
     unknown, live = unmatched.unknown, state.log_odds > LIVE
     support = find_support(
-        candidates, live, problem.sides, model.odds, model.gaps, unknown, state.candidates, state.slots
+        candidates, live, problem.sides, model.odds, model.gaps, unknown, state.candidates, state.slots, kept=kept
     )
-    propagation = Propagation(candidates, support, problem.sides, model)
+    propagation = Propagation(candidates, support, problem.sides, model, kept=kept)
     certain = propagation.certain(state.log_odds, state.by_slot)
     rest, parts = np.zeros(len(candidates)), []
     for view in (0, 1):
@@ -134,12 +138,12 @@ def pair_evidence(
         dates = date_evidence(problem.dated, candidates, model.dates)
         total += dates.value(len(candidates))
         of_date, source, target, added = _summed(dates.candidate, dates.source, dates.target, dates.weight)
-        kept = np.abs(added) >= _LEAST_SHOWN
+        counts = np.abs(added) >= _LEAST_SHOWN
         candidate, side_source, side_target, weight = _ordered(
-            np.append(candidate, of_date[kept]),
-            np.append(side_source, 2 * problem.source.n_facts + problem.dated[0].row[source[kept]]),
-            np.append(side_target, 2 * problem.target.n_facts + problem.dated[1].row[target[kept]]),
-            np.append(weight, added[kept]),
+            np.append(candidate, of_date[counts]),
+            np.append(side_source, 2 * problem.source.n_facts + problem.dated[0].row[source[counts]]),
+            np.append(side_target, 2 * problem.target.n_facts + problem.dated[1].row[target[counts]]),
+            np.append(weight, added[counts]),
         )
         rest = total - np.bincount(candidate, weight, minlength=len(candidates))
     names = np.zeros(len(candidates))

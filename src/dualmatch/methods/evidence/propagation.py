@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
 from dualmatch.channels.evidence.agreement import Side, room_elsewhere
+from dualmatch.channels.evidence.kept import Kept, once
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
@@ -39,7 +40,10 @@ class Evidence:
 
 
 class Propagation:
-    """Sweeps over one list of candidates with one model."""
+    """Sweeps over one list of candidates with one model.
+
+    `kept`: terms that do not depend on the candidates, for calls with one model and the same unmatched entities.
+    """
 
     def __init__(
         self,
@@ -49,14 +53,22 @@ class Propagation:
         model: Model,
         with_cavity: bool = True,
         threads: int = 1,
+        kept: Kept | None = None,
     ) -> None:
         self.candidates, self.support, self.sides, self.model = candidates, support, sides, model
-        self._cavity, self.threads = 0.5 if with_cavity else 0.0, threads
+        self._cavity, self.threads, self._kept = 0.5 if with_cavity else 0.0, threads, kept
         self.ties = sides[0].ties, sides[1].ties
-        self.tie_overlap = both(lambda side: model.tie_overlap(self.ties[side], side), threads)
-        self._telling = both(lambda side: _telling_overlap(sides[side], model, side), threads)
-        self._undated = both(lambda side: _undated(sides[side], sides[1 - side]))
-        self._bases = both(lambda side: _missed(self.ties[side], self.tie_overlap[side]), threads)
+        self.tie_overlap, self._telling, self._undated, self._bases = once(kept, "ties", self._terms_of_ties)
+
+    def _terms_of_ties(self) -> tuple[tuple[Any, Any], ...]:
+        sides, model, ties, threads = self.sides, self.model, self.ties, self.threads
+        overlap = both(lambda side: model.tie_overlap(ties[side], side), threads)
+        return (
+            overlap,
+            both(lambda side: _telling_overlap(sides[side], model, side), threads),
+            both(lambda side: _undated(sides[side], sides[1 - side])),
+            both(lambda side: _missed(ties[side], overlap[side]), threads),
+        )
 
     def evidence(self, log_odds: Floats, by_slot: tuple[Floats, Floats], unmatched: Unmatched) -> Evidence:
         """Run one sweep.
@@ -105,7 +117,8 @@ class Propagation:
         elsewhere, other = unmatched.elsewhere, 1 - view
         ties = self.support.open_ties[view]
         in_both = elsewhere[0][self.ties[0].neighbour[ties[0]]] * elsewhere[1][self.ties[1].neighbour[ties[1]]]
-        by_chance = _open_share(self.ties[other], elsewhere[other])[ties[other]]
+        share = once(self._kept, ("open share", other), lambda: _open_share(self.ties[other], elsewhere[other]))
+        by_chance = share[ties[other]]
         ratio: Floats = in_both * self.support.open_worth[view] / by_chance
         return ratio
 
@@ -152,9 +165,13 @@ class Propagation:
 
         def unseen(side: int, share: Floats | float) -> Floats:
             ties = self.ties[side]
-            weight = share * self._unseen(side, unknown)
-            of_entity = np.bincount(ties.entity, weight, minlength=ties.n_entities).astype(np.float64, copy=False)
-            return of_entity[self._entities(side)]
+
+            def of_entity() -> Floats:
+                weight = share * self._unseen(side, unknown)
+                return np.bincount(ties.entity, weight, minlength=ties.n_entities).astype(np.float64, copy=False)
+
+            found: Floats = once(self._kept, ("unseen", view, side), of_entity)[self._entities(side)]
+            return found
 
         expected = unseen(view, self.tie_overlap[view])
         room: Floats = np.minimum(unseen(1 - view, 1.0) / np.maximum(expected, 1e-9), 1.0)
@@ -170,7 +187,8 @@ class Propagation:
         value, coverage = np.empty(len(entity)), np.empty((len(entity), len(COVERAGES)))
         hidden = None
         if room is not None:
-            hidden = _missed(self.ties[view], self.tie_overlap[view], self._unseen(view, unknown))
+            ties, overlap = self.ties[view], self.tie_overlap[view]
+            hidden = once(self._kept, ("hidden", view), lambda: _missed(ties, overlap, self._unseen(view, unknown)))
         with np.errstate(divide="ignore"):
             weight = np.log(self.model.coverage)[:, None]
         for first in range(0, len(entity), _AT_ONCE):
