@@ -11,12 +11,12 @@ import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from dualmatch import explain
 from dualmatch.app.serve import AppServer
 from dualmatch.app.workspace import Workspace
-from dualmatch.research.demo import run_demo
-from dualmatch.review.filter import Filter
+from dualmatch.research.demo import DemoResult, run_demo
 from dualmatch.review.queue import Tab
 from dualmatch.review.serve import Endpoint, ReviewServer, open_session
 
@@ -24,24 +24,42 @@ HERE = Path(__file__).parent
 
 
 def draw(folder: Path) -> None:
-    """Align the demo's pair, and take pictures of its report and of a doubtful pair."""
-    result = run_demo(folder)
-    links = result.links
+    """Align the demo's pair, and take pictures of its report, its review and its charts."""
+    folder.mkdir(exist_ok=True)
+    result = run_demo(folder / "demo-out")
     with sync_playwright() as playwright:
         path = os.environ.get("DUALMATCH_CHROMIUM", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 900, "height": 900})
+        page = browser.new_page(viewport={"width": 1000, "height": 1000})
         page.goto(result.page.as_uri())
-        page.screenshot(path=HERE / "report.png")
-        serving = ReviewServer(open_session(links, reviewer="Ada"), Endpoint())
+        both_schemes(page, "report")
+        serving = ReviewServer(open_session(result.links, reviewer="Ada"), Endpoint())
         serving.session.prepare()  # no picture of a page that still waits for its reasons
         thread = threading.Thread(target=serving.run)
         thread.start()
-        draw_review(browser, serving)
+        draw_review(browser, serving, doubtful(result))
         draw_app(browser, folder / "app")
         browser.close()
         serving.stop()
         thread.join()
+    why = next(each for each in result.some_links(50) if each.label and len(each.shared) == 3)
+    why.plot().save(HERE / "why.svg")
+
+
+def doubtful(result: DemoResult) -> int:
+    """The row of a link that is not sure, between two people with names and with as much to see as any."""
+    pairs, sure = result.alignment.pairs, result.alignment.confidence
+    rows = pairs[(sure > 0.5) & (sure < 0.95), 0].tolist()
+    explained = {row: explain(result.alignment, result.alignment.source.entities[row]) for row in rows}
+    return max(explained, key=lambda row: (bool(explained[row].label), len(explained[row].shared)))
+
+
+def both_schemes(page: Page, name: str) -> None:
+    """The page as it is, light and dark."""
+    for scheme, end in (("light", ""), ("dark", "-dark")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.screenshot(path=HERE / f"{name}{end}.png")
+    page.emulate_media(color_scheme="light")
 
 
 def draw_app(browser: Browser, folder: Path) -> None:
@@ -64,23 +82,26 @@ def draw_app(browser: Browser, folder: Path) -> None:
         thread.join()
 
 
-def draw_review(browser: Browser, serving: ReviewServer) -> None:
-    """A doubtful pair; what a spot check has found, dark."""
-    session = serving.session
-    page = browser.new_page(viewport={"width": 1100, "height": 820})
-    page.goto(serving.address)
+def draw_review(browser: Browser, serving: ReviewServer, row: int) -> None:
+    """The queue after a few decisions, a doubtful pair, and what a spot check has found."""
     home = f"http://{urlsplit(serving.address).netloc}"
-    page.goto(f"{home}/pair/{session.queue.tabs[Tab.SPOT][0]}?tab=spot")
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    page.goto(serving.address)
+    page.keyboard.press("o")
+    page.wait_for_url("**/pair/**")
+    for key in "aara":
+        with page.expect_navigation():
+            page.keyboard.press(key)
+    page.goto(f"{home}/pair/{row}")
+    both_schemes(page, "review")
+    page.goto(home)
+    both_schemes(page, "queue")
+    page.goto(f"{home}/pair/{serving.session.queue.tabs[Tab.SPOT][0]}?tab=spot")
     for _ in range(24):
         with page.expect_navigation():
             page.keyboard.press("a")
-    undecided = session.rows(Filter(outcome="undecided"))
-    named = [row for row in undecided.tolist() if session.run.basis.source.shown(row).id is not None]
-    page.goto(f"{home}/pair/{named[0]}")
-    page.screenshot(path=HERE / "review.png")
-    page.emulate_media(color_scheme="dark")
     page.goto(f"{home}/?tab=spot")
-    page.screenshot(path=HERE / "review-dark.png")
+    page.screenshot(path=HERE / "spot-check.png")
 
 
 if __name__ == "__main__":
