@@ -47,6 +47,9 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_sidebars = {"index": [], "tutorial": []}
 html_show_sourcelink = False
 html_copy_source = False
 
