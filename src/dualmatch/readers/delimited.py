@@ -38,7 +38,8 @@ def read_delimited(file: BinaryIO, path: Path, collector: Collector, separator: 
     remaining = blocks(file, longest=collector.options.longest_line)
     for block in remaining:
         if is_csv and table.shape is None:
-            first_line = block.lstrip().partition(b"\n")[0]
+            content = block.lstrip()
+            first_line = content[: content.find(b"\n") + 1 or None]
             table.separator = ";" if b";" in first_line and b"," not in first_line else ","
         if is_csv and b'"' in block:
             table.add_quoted(chain([block], remaining))
@@ -64,11 +65,12 @@ class _Table:
         if self.shape is None:
             start = block.rfind(b"\n", 0, len(block) - len(block.lstrip())) + 1  # behind blank lines
             block, self.number = block[start:], self.number + block.count(b"\n", 0, start)
-        if block.strip() and self.shape is None:
-            first, _, rest = block.partition(b"\n")
-            self.shape = self.collector.shape_of(first.decode().split(self.separator), self.path, self.number)
+        if self.shape is None and block and not block.isspace():
+            end = block.find(b"\n") + 1 or len(block)
+            first = block[:end].removesuffix(b"\n").decode()
+            self.shape = self.collector.shape_of(first.split(self.separator), self.path, self.number)
             if self.shape.has_header:
-                block, self.number = rest, self.number + 1
+                block, self.number = block[end:], self.number + 1
         if block and self.shape is not None:
             self.collector.add_table(self.rows_of_block(block, self.shape), self.shape)
             self.number += block.count(b"\n")

@@ -265,7 +265,7 @@ class Collector:
         table = rows.table.select(pl.col(names).str.strip_chars())
         rejected = np.zeros(table.height, dtype=bool)
         for name in names:
-            blank = (table[name].is_null() | (table[name] == "")).fill_null(True).to_numpy()
+            blank = (table[name].str.len_bytes().fill_null(0) == 0).to_numpy()
             self.reject(rows, blank, rejected, lambda _, name=name: f"no {name}; every fact needs one")  # type: ignore[misc]
         begin, end = self._interval(rows, rejected)
         checked = table.with_columns(begin=pl.Series(begin), end=pl.Series(end))
