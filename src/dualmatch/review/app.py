@@ -128,7 +128,7 @@ class _Views:
             check=check,
             interval=None if check is None or not check.checked else interval_bar(check),
             enough=ENOUGH,
-            to_accept=0 if check is None else len(session.to_accept(wanted)),
+            to_accept=0 if check is None else len(session.open_links(wanted)),
             seen=session.log.last_known.last,
         )
 

@@ -173,11 +173,9 @@ class Session:
             return RIGHT if decision.partner == partner else WRONG
         return WRONG if decision.alone or partner in decision.rejected else PASSED
 
-    def to_accept(self, wanted: Filter) -> list[tuple[str, str]]:
-        """The links of a filter that are open, by name."""
-        rows = self.rows(replace(wanted, tab=Tab.SPOT.value, status="open"))
-        source, target = self.run.basis.source.entities, self.run.basis.target.entities
-        return [(source[row], target[int(self.queue.proposed[row])]) for row in rows.tolist()]
+    def open_links(self, wanted: Filter) -> Ids:
+        """The links of a filter that are open."""
+        return self.rows(replace(wanted, tab=Tab.SPOT.value, status="open"))
 
     def accept_all(self, wanted: Filter, seen: int) -> int:
         """Accept the open links of a filter at once; refused before enough of them were checked."""
@@ -188,7 +186,9 @@ class Session:
             )
         fields = ", ".join(f"{name} {value}" for name, value in wanted.fields.items() if name not in ("tab", "status"))
         note = f"accepted at once ({fields or 'all links'}); {check.right} of {check.checked} checked were right"
-        return self.log.accept_all(self.to_accept(wanted), seen, note)
+        source, target = self.run.basis.source.entities, self.run.basis.target.entities
+        rows = self.open_links(wanted).tolist()
+        return self.log.accept_all([(source[row], target[int(self.queue.proposed[row])]) for row in rows], seen, note)
 
     def after(self, source: int, wanted: Filter) -> int | None:
         """The next entity to look at; past the end, the first again; None where nothing is left."""
