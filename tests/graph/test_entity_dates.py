@@ -124,7 +124,7 @@ def test_a_collector_takes_dates() -> None:
     assert dates_of(graph) == [("Ada", "born", "1815-12-10", "1815-12-10"), ("Mary", "born", "1797", "1797")]
     assert (graph.entities, graph.relations, graph.n_facts) == (("Ada", "Mary"), ("born",), 0)
     assert collector.unknown_dates == 1
-    assert collector.notes == ["people: 1 dates of entities are unknown; they were left out"]
+    assert collector.notes == ["people: 1 date of an entity is unknown, and left out"]
 
 
 def test_a_collector_numbers_facts_and_dates_together() -> None:

@@ -59,7 +59,7 @@ def test_any_mix_goes_all_the_way(facts: tuple[int, int], dates: tuple[int, int]
             parts = sum(fact.weight for fact in explanation.shared) + explanation.balance.total
             assert parts == pytest.approx(explanation.log_odds)
     view = pair_view(basis_of(found), 0, 0)
-    assert len(view.left) <= 30
+    assert len(view.rows) + len(view.only_source) <= 2 * source.n_facts + len(source.dates)
     timeline(view)
     said = merge(source, target, [(s, t) for s, t, _ in found.links()]).facts
     assert said["tail"].null_count() <= sum(dates)
