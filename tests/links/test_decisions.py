@@ -195,6 +195,21 @@ def test_decisions_of_others_are_taken_in_once(tmp_path: Path) -> None:
     assert ada.add_from(bob, "bob.db")[0] == 0  # what was undone here stays undone
 
 
+def test_what_nobody_looked_at_is_known(tmp_path: Path) -> None:
+    (ada,), (bob,) = reviewers(tmp_path / "ada.db", "ada"), reviewers(tmp_path / "bob.db", "bob")
+    bob.accept_all([("Dora", "Q4"), ("Eve", "Q5"), ("Hal", "Q8")], 0)
+    bob.accept_all([("Finn", "Q6"), ("Gus", "Q7")], 3, whole=True)
+    ada.decide(Verdict.ACCEPT, "Eve", "Q5", 0)
+    ada.add_from(bob, "bob.db")
+    unseen = {source for source, _ in ada.state.accepted if ada.state.of(source).unseen}
+    assert unseen == {"Dora", "Hal"}  # Ada has seen Eve's, and Bob looked at two together
+    bob.decide(Verdict.REJECT, "Hal", "Q8", 3)
+    bob.decide(Verdict.ACCEPT, "Dora", "Q4", 1)
+    assert not any(bob.state.of(source).unseen for source in ("Hal", "Dora"))
+    ada.undo(ada.live()[-1].id)
+    assert [source for source, _ in ada.state.accepted] == ["Dora", "Eve", "Hal"]  # a batch of its own
+
+
 @pytest.fixture
 def other(log: DecisionLog) -> Iterator[DecisionLog]:
     """The same file, open once more."""

@@ -170,6 +170,37 @@ def test_a_check_of_one_set_does_not_unlock_another(review: Review) -> None:
     assert len(session.log.state.accepted) == SURE
 
 
+def test_what_was_accepted_at_once_is_no_answer(review: Review) -> None:
+    session, client = review
+    sure, every = Filter(tab="spot", low=95), Filter(tab="spot")
+    sample = session.rows(sure).tolist()
+    for row in sample[:ENOUGH]:
+        client.post("/decide", accept=row, source=row, seen=0)
+    before = session.spot_check(sure), session.spot_check(every)
+    assert before[0] == SpotCheck(SURE, right=ENOUGH)
+    assert client.post("/accept", seen=session.log.state.last, tab="spot", low=95).status == 303
+    assert (session.spot_check(sure), session.spot_check(every)) == before
+    assert session.open_links(sure).tolist() == []
+    page = client.ask("/?tab=spot&low=95").text
+    assert f"{SURE - ENOUGH} links here were accepted at once" in page
+    assert "tab=spot&amp;low=95&amp;status=not+looked+at" in page
+    left = {"tab": "spot", "low": 95, "status": "not looked at"}  # the sample can be continued with them
+    assert session.rows(Filter.of({name: str(each) for name, each in left.items()})).tolist() == sample[ENOUGH:]
+    steps = ({"accept": sample[ENOUGH]}, {"verdict": "skip"}, {"verdict": "none"})
+    for place, answer in enumerate(steps, ENOUGH):
+        row = sample[place]
+        last = session.log.state.of(f"s{row:02}").last
+        after = client.post("/decide", **answer, source=row, seen=last, **left).headers["location"]
+        assert after.startswith(f"/pair/{sample[place + 1]}?")
+    assert session.spot_check(sure) == SpotCheck(SURE, right=ENOUGH + 1, wrong=1, passed=1)
+
+
+def test_two_entangled_pairs_were_looked_at(review: Review) -> None:
+    session, client = review
+    client.post("/both", source=PAIR, seen=0, way="proposed")
+    assert session.spot_check(Filter(tab="spot", low=50, high=55)) == SpotCheck(2, right=2)
+
+
 def test_rejecting_offers_the_next_candidate(review: Review) -> None:
     session, client = review
     row = SURE

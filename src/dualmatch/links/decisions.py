@@ -144,13 +144,13 @@ class DecisionLog:
     def accept_all(self, pairs: Sequence[tuple[str, str]], seen: int, note: str = "", whole: bool = False) -> int:
         """Accept pairs of open sources at once, as far as their targets are free; the number of them.
 
-        `seen` is the last decision of all that the reviewer knew of. `whole`: all of them or none.
+        `seen` is the last decision of all that the reviewer knew of. `whole`: all of them or none, each looked at.
         """
         with self._transaction():
             now = self.state
             if now.last != seen:
                 raise ConflictError("there are other decisions by now; look again before you accept so many")
-            batch, held = seen + 1, {*now.holder}
+            batch, held = -(seen + 1) if whole else seen + 1, {*now.holder}
             for source, target in pairs:
                 if now.of(source).status == "open" and target not in held:
                     held.add(target)
@@ -191,7 +191,7 @@ class DecisionLog:
                 if row.undoes is not None and (undoes is None or undoes in undone):
                     continue
                 try:
-                    batch = None if row.batch is None else first + row.batch
+                    batch = None if row.batch is None else row.batch + (first if row.batch > 0 else -first)
                     added = replace(named, undoes=undoes, batch=batch)
                     number[row.id] = self._write(added)
                     self._is_ahead = True

@@ -36,8 +36,13 @@ class Decision:
     undoes: int | None = None
     reviewer: str | None = None  # None in files of 0.1.0
     note: str | None = None
-    batch: int | None = None  # the same number for all that were accepted at once
+    batch: int | None = None  # the same number for all that were accepted at once; below 0, each was looked at
     settles: bool = False  # whether it was made to end a dispute: nothing before it counts
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether it was accepted with others, and nobody looked at it."""
+        return self.batch is not None and self.batch > 0
 
 
 @dataclass(frozen=True)
@@ -48,16 +53,19 @@ class Opinion:
     alone: bool = False  # it has no match
     rejected: frozenset[str] = frozenset()
     skipped: bool = False  # the last decision was to skip it
+    unseen: bool = False  # accepted at once with others: nobody looked at the pair
 
-    def after(self, verdict: Verdict, target: str | None) -> Opinion:
+    def after(self, verdict: Verdict, target: str | None, unseen: bool = False) -> Opinion:
         """The opinion after one more decision."""
         now = replace(self, skipped=verdict is Verdict.SKIP)
         if verdict is Verdict.ACCEPT and target is not None:
-            return replace(now, partner=target, alone=False, rejected=self.rejected - {target})
+            unseen = unseen and (self.unseen or self.partner != target)
+            return replace(now, partner=target, alone=False, rejected=self.rejected - {target}, unseen=unseen)
         if verdict is Verdict.REJECT and target is not None:
             partner = None if self.partner == target else self.partner
-            return replace(now, partner=partner, rejected=self.rejected | {target})
-        return replace(now, partner=None, alone=True) if verdict is Verdict.NO_MATCH else now
+            unseen = self.unseen and partner is not None
+            return replace(now, partner=partner, rejected=self.rejected | {target}, unseen=unseen)
+        return replace(now, partner=None, alone=True, unseen=False) if verdict is Verdict.NO_MATCH else now
 
     @property
     def status(self) -> Status:
@@ -92,7 +100,9 @@ class EntityDecision(Opinion):
         alone = any(each.alone for each in told)
         if len(partners) > 1 or (partners and (alone or partners & rejected)):
             return cls(last=last, opinions=opinions, is_disputed=True)
-        return cls(next(iter(partners), None), alone, rejected, any(each.skipped for each in told), last, opinions)
+        unseen = bool(partners) and all(each.unseen for each in told if each.partner is not None)
+        skipped = any(each.skipped for each in told)
+        return cls(next(iter(partners), None), alone, rejected, skipped, unseen, last, opinions)
 
 
 @dataclass(eq=False)
@@ -142,7 +152,7 @@ class DecisionState:
                 opinions.clear()
             # What was decided under no name belongs to whoever continues it.
             before = opinions.get(each.reviewer or "") or opinions.pop("", Opinion())
-            opinions[each.reviewer or ""] = before.after(each.verdict, each.target)
+            opinions[each.reviewer or ""] = before.after(each.verdict, each.target, each.is_unseen)
         return EntityDecision.of(opinions, row.id)
 
     def of(self, source: str) -> EntityDecision:

@@ -24,7 +24,7 @@ from dualmatch.links.decisions import LONGEST_NOTE, BusyError, ConflictError
 from dualmatch.links.naming import Naming
 from dualmatch.links.opinions import DecisionState, Verdict
 from dualmatch.review.export import EXPORTS, FINAL_LINKS, final_links
-from dualmatch.review.filter import NOT_MINE, STATUSES, Filter
+from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
 from dualmatch.review.forms import PER_PAGE, number_of, page_of, read_form, row_of
 from dualmatch.review.history import HistoryPages
 from dualmatch.review.pair_view import PARTS, CandidateLine, all_facts, candidates_of, timeline
@@ -109,6 +109,7 @@ class _Views:
     def queue(self, request: Request) -> Response:
         session, wanted = self.session, Filter.of(request.query_params)
         rows, check = session.rows(wanted), session.spot_check(wanted) if wanted.tab == Tab.SPOT else None
+        to_accept = 0 if check is None else len(session.open_links(wanted))
         page, pages = page_of(len(rows), request)
         return self.page(
             "queue.html",
@@ -122,13 +123,15 @@ class _Views:
             pages=pages,
             verdicts=VERDICTS,
             statuses=STATUSES,
-            not_mine=NOT_MINE,
+            also=(NOT_MINE, NOT_SEEN, "all"),
+            not_seen=NOT_SEEN,
+            unseen=0 if check is None else len(session.rows(replace(wanted, status=NOT_SEEN))) - to_accept,
             relations=session.common_relations,
             histogram=histogram(session.histogram(wanted), wanted, self._at),
             check=check,
             interval=None if check is None or not check.checked else interval_bar(check),
             enough=ENOUGH,
-            to_accept=0 if check is None else len(session.open_links(wanted)),
+            to_accept=to_accept,
             seen=session.log.last_known.last,
         )
 

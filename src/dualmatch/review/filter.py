@@ -13,6 +13,8 @@ from dualmatch.review.queue import VERDICTS, Tab
 STATUSES: Final[tuple[Status, ...]] = ("open", "accepted", "rejected", "no match", "skipped", "disputed")
 NOT_MINE: Final = "not by me"
 """A status of its own: entities that this reviewer has no opinion of yet, whatever others decided."""
+NOT_SEEN: Final = "not looked at"
+"""Another: entities that are open, or whose link was accepted at once with others."""
 _LONGEST_SEARCH: Final = 200
 
 
@@ -44,7 +46,7 @@ class Filter:
             low if low < high else 0,
             high if low < high else 100,
             query.get("relation", "")[:_LONGEST_SEARCH],
-            status if status in (*STATUSES, NOT_MINE, "all") else "open",
+            status if status in (*STATUSES, NOT_MINE, NOT_SEEN, "all") else "open",
         )
 
     @property

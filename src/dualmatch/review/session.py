@@ -17,7 +17,7 @@ from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.links.decisions import ConflictError, DecisionLog
 from dualmatch.links.opinions import DecisionState
-from dualmatch.review.filter import NOT_MINE, STATUSES, Filter
+from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
 from dualmatch.review.pair_view import CandidateLine, PairView, bare_view, candidates_of, pair_view
 from dualmatch.review.queue import VERDICTS, Tab, queue_of
 from dualmatch.review.spot_check import ENOUGH, OPEN, PASSED, RIGHT, WRONG, SpotCheck
@@ -32,12 +32,13 @@ _UNDECIDED: Final = [STATUSES.index("open"), STATUSES.index("disputed")]
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """The decisions by row: the status of each source entity (a place in `STATUSES`), and whether it is mine."""
+    """The decisions by row: the status of each source entity (a place in `STATUSES`), and whose they are."""
 
     state: DecisionState
     last: int  # the decision it was made after
     status: NDArray[np.int8]
     mine: Flags
+    unseen: Flags  # accepted at once with others
 
     @cached_property
     def is_decided(self) -> Flags:
@@ -110,14 +111,15 @@ class Session:
         now, queue, kept = state or self.log.state, self.queue, self._by_row
         if kept is not None and (kept.state, kept.last) == (now, now.last) and len(kept.status) == len(queue.proposed):
             return kept
-        status, mine = np.zeros(len(queue.proposed), np.int8), np.zeros(len(queue.proposed), bool)
+        status, (mine, unseen) = np.zeros(len(queue.proposed), np.int8), np.zeros((2, len(queue.proposed)), bool)
         rows, last = self.run.basis.source.entity_rows, now.last
         for name, decision in now.decided.items():
             row = rows.get(name)
             if row is not None:
                 status[row] = STATUSES.index(decision.status)
                 mine[row] = self.log.reviewer in decision.opinions
-        self._by_row = Decided(now, last, status, mine)
+                unseen[row] = decision.unseen and not decision.skipped
+        self._by_row = Decided(now, last, status, mine, unseen)
         return self._by_row
 
     def _wanted(self, wanted: Filter) -> Flags:
@@ -142,6 +144,8 @@ class Session:
         kept = self._wanted(wanted)
         if wanted.status == NOT_MINE:
             kept &= ~self.decided().mine
+        elif wanted.status == NOT_SEEN:
+            kept &= (self.decided().status == STATUSES.index("open")) | self.decided().unseen
         elif wanted.status != "all":
             kept &= self.decided().status == STATUSES.index(wanted.status)
         order = self.queue.tabs[Tab(wanted.tab)]
@@ -163,11 +167,13 @@ class Session:
         return SpotCheck.of((self._answer(row, now) for row in rows.tolist()), len(rows))
 
     def _answer(self, row: int, now: DecisionState) -> int:
-        """What was decided about the link of a source entity."""
+        """What was decided about the link of a source entity; nobody has answered about one accepted at once."""
         basis = self.run.basis
         decision = now.of(basis.source.entities[row])
         if decision.status == "open":
             return OPEN
+        if decision.unseen:
+            return PASSED if decision.skipped else OPEN
         partner = basis.target.entities[int(self.queue.proposed[row])]
         if decision.partner is not None:
             return RIGHT if decision.partner == partner else WRONG
