@@ -248,7 +248,7 @@ def test_sssom_of_decisions_is_valid(tmp_path: Path, verdicts: str) -> None:
         for verdict in verdicts.split():
             about_a_pair = verdict in ("accept", "reject")
             log.decide(Verdict(verdict), names[verdict], f"Q {verdict}" if about_a_pair else None, 0)
-        data = decisions_sssom(log, Naming())
+        data = decisions_sssom(log, Naming(), {})
     path = tmp_path / "decisions.sssom.tsv"
     path.write_bytes(data)
     mappings = parse_sssom_table(str(path))

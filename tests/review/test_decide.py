@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from dualmatch.review.queue import Tab
 from dualmatch.review.serve import ReviewServer, login_name
 from dualmatch.review.session import Session
 from dualmatch.review.spot_check import ENOUGH, OPEN, PASSED, RIGHT, WRONG, SpotCheck, sample_order
-from planted_review import ALONE, LIKELY, MAYBE, PAIR, SIZE, SURE, reviewed
+from planted_review import ALONE, LIKELY, MAYBE, PAIR, SIZE, SURE, planted, reviewed
 from reviewing import Client
 
 
@@ -195,6 +196,35 @@ def test_what_was_accepted_at_once_is_no_answer(review: Review) -> None:
     assert session.spot_check(sure) == SpotCheck(SURE, right=ENOUGH + 1, wrong=1, passed=1)
 
 
+def test_what_nobody_looked_at_is_not_exported_as_curated(review: Review, tmp_path: Path) -> None:
+    session, client = review
+    sample = session.rows(Filter(tab="spot", low=95)).tolist()
+    for row in sample[:ENOUGH]:
+        client.post("/decide", accept=row, source=row, seen=0)
+    client.post("/accept", seen=session.log.state.last, tab="spot", low=95)
+    plan = f"<dt>Accepted</dt><dd>{ENOUGH} looked at, {SURE - ENOUGH} at once</dd>"
+    assert plan in client.ask("/again").text
+    seen = {f"s{row:02}" for row in sample[:ENOUGH]}
+
+    def check() -> None:
+        final = pl.read_csv(client.ask("/export/final.csv").body).filter(pl.col("source") < f"s{SURE:02}")
+        assert final.select("source", "confidence", "method").rows() == [
+            (name, 1.0, "review") if name in seen else (name, 0.999, "evidence") for name in final["source"]
+        ]
+        lines = [line for line in client.ask("/export/decisions.sssom.tsv").text.splitlines() if line[0] != "#"]
+        table = pl.read_csv("\n".join(lines).encode(), separator="\t").sort("subject_label")
+        assert table.select("subject_label", "mapping_justification", "confidence").rows() == [
+            (f"s{row:02}", "semapv:ManualMappingCuration", 1.0)
+            if f"s{row:02}" in seen
+            else (f"s{row:02}", "semapv:StructuralMatching", 0.999)
+            for row in range(SURE)
+        ]
+
+    check()
+    session.look_at(replace(session.run, basis=planted(seeds=SURE)))  # a new run had them as seeds
+    check()
+
+
 def test_two_entangled_pairs_were_looked_at(review: Review) -> None:
     session, client = review
     client.post("/both", source=PAIR, seen=0, way="proposed")
@@ -321,7 +351,7 @@ def test_the_final_links_are_the_runs_with_decisions_applied(review: Review, tmp
     client.post("/decide", verdict="reject", source=2, target=2, seen=0)
     client.post("/decide", verdict="none", source=3, seen=0)
     client.post("/decide", accept=SIZE - 1, source=SIZE - 1, seen=0)
-    table = final_table(session.run.basis, session.log.state, "evidence")
+    table = final_table(session.run.basis, session.log.state, "evidence", {})
     said = {row["source"]: (row["target"], row["verdict"], row["method"]) for row in table.iter_rows(named=True)}
     assert len(said) == SIZE
     assert said["s00"] == ("q01", "linked", "review")

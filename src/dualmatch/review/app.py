@@ -23,7 +23,7 @@ from dualmatch.graph.shown_name import ShownName
 from dualmatch.links.decisions import LONGEST_NOTE, BusyError, ConflictError
 from dualmatch.links.naming import Naming
 from dualmatch.links.opinions import DecisionState, Verdict
-from dualmatch.review.export import EXPORTS, FINAL_LINKS, final_links
+from dualmatch.review.export import EXPORTS, FINAL_LINKS, accepted_unseen, final_links, final_table
 from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
 from dualmatch.review.forms import PER_PAGE, number_of, page_of, read_form, row_of
 from dualmatch.review.history import HistoryPages
@@ -290,14 +290,15 @@ class _Views:
         return JSONResponse({"prepared": self.session.has_reasons})
 
     def export(self, request: Request) -> Response:
-        name = request.url.path.rpartition("/")[2]
+        name, session = request.url.path.rpartition("/")[2], self.session
+        basis, method, now = session.run.basis, session.run.config.method, session.log.state
+        unseen = accepted_unseen(now, [session.first.basis, basis], method)
         if name in FINAL_LINKS:
-            run, now = self.session.run, self.session.log.state
-            content = final_links(run.basis, now, run.config.method, name, self.naming)
+            content = final_links(final_table(basis, now, method, unseen), name, self.naming)
             kind = FINAL_LINKS[name]
         else:
             write, kind = EXPORTS[name]
-            content = write(self.session.log, self.naming)
+            content = write(session.log, self.naming, unseen)
         return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
     def refused(self, request: Request, error: Exception) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,22 @@ from dualmatch.links.write import LINK_FORMATS, link_format
 
 _BREAKS: Final = frozenset("\t\n\r")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+Found = Mapping[tuple[str, str], tuple[float | None, str]]
+"""Confidence and method of links, by the names of their ends."""
+
+
+def accepted_unseen(now: DecisionState, runs: list[ExplanationBasis], method: str) -> Found:
+    """What was accepted at once, as the first of the runs that found it says: nobody looked at it."""
+    found: dict[tuple[str, str], tuple[float | None, str]]
+    found = {pair: (None, method) for pair in now.accepted if now.of(pair[0]).unseen}
+    for basis in reversed(runs):
+        for (s, t), sure, seed in zip(
+            basis.pairs.tolist(), basis.confidence.tolist(), basis.is_seed.tolist(), strict=True
+        ):
+            pair = basis.source.entities[s], basis.target.entities[t]
+            if pair in found:
+                found[pair] = sure, "seed" if seed else method
+    return found
 
 
 def decisions_csv(log: DecisionLog) -> bytes:
@@ -35,17 +51,21 @@ def decisions_csv(log: DecisionLog) -> bytes:
     return out.getvalue().encode("utf-8-sig")
 
 
-def decisions_sssom(log: DecisionLog, naming: Naming) -> bytes:
-    """Accepted pairs, rejected ones with ``predicate_modifier: Not``, and "no match" as ``sssom:NoTermFound``."""
+def decisions_sssom(log: DecisionLog, naming: Naming, unseen: Found) -> bytes:
+    """Accepted pairs, rejected ones with ``predicate_modifier: Not``, and "no match" as ``sssom:NoTermFound``.
+
+    `unseen`: accepted pairs that are no work of a curator.
+    """
     now = log.state
     rows: list[tuple[str, str | None, str]] = [(source, target, "") for source, target in now.accepted]
     rows += [(source, target, "" if target is None else "Not") for source, target in now.forbidden]
+    by = [unseen.get((source, target or ""), (1.0, "review")) for source, target, _ in rows]
     table = pl.DataFrame(
         {
             "source": [row[0] for row in rows],
             "target": pl.Series([row[1] for row in rows], dtype=pl.String),
-            "confidence": [1.0] * len(rows),
-            "method": ["review"] * len(rows),
+            "confidence": pl.Series([sure for sure, _ in by], dtype=pl.Float64),
+            "method": [method for _, method in by],
             "predicate_modifier": [row[2] for row in rows],
         }
     ).sort("source", "target", nulls_last=True)
@@ -66,11 +86,11 @@ def pairs_tsv(pairs: list[tuple[str, str]] | list[tuple[str, str | None]]) -> by
     return "".join(f"{source}\t{target or ''}\n" for source, target in pairs).encode()
 
 
-def final_table(basis: ExplanationBasis, now: DecisionState, method: str) -> pl.DataFrame:
+def final_table(basis: ExplanationBasis, now: DecisionState, method: str, unseen: Found) -> pl.DataFrame:
     """The links of a run with decisions applied: a row for each source entity, as `align` writes them.
 
-    What was accepted is linked, with method *review*; "no match" is that; a link that was rejected, or whose target
-    was accepted for another, leaves its source undecided.
+    What was accepted is linked, with method *review* unless it is `unseen`; "no match" is that; a link that was
+    rejected, or whose target was accepted for another, leaves its source undecided.
     """
     source, target, none = basis.source.entities, basis.target.entities, basis.unlinked
     taken = {partner: name for name, partner in now.accepted}
@@ -84,8 +104,9 @@ def final_table(basis: ExplanationBasis, now: DecisionState, method: str) -> pl.
     for row, name in enumerate(source):
         decision = now.of(name)
         partner, sure, is_seed = links.get(row, (None, confidence.get(row), False))
-        if decision.partner in basis.target.entity_rows:
-            rows.append((name, decision.partner, 1.0, RunVerdict.LINKED.value, "review"))
+        if decision.partner is not None and decision.partner in basis.target.entity_rows:
+            confident, by = unseen.get((name, decision.partner), (1.0, "review"))
+            rows.append((name, decision.partner, confident, RunVerdict.LINKED.value, by))
         elif decision.alone:
             rows.append((name, None, 1.0, RunVerdict.NO_MATCH.value, "review"))
         elif partner is not None and (partner in decision.rejected or taken.get(partner, name) != name):
@@ -98,9 +119,9 @@ def final_table(basis: ExplanationBasis, now: DecisionState, method: str) -> pl.
     return table.with_columns(pl.col("confidence").fill_nan(None)).sort("source", maintain_order=True)
 
 
-def final_links(basis: ExplanationBasis, now: DecisionState, method: str, name: str, naming: Naming) -> bytes:
+def final_links(table: pl.DataFrame, name: str, naming: Naming) -> bytes:
     """The final links in the format that their file's name asks for."""
-    table, path = final_table(basis, now, method), Path(name)
+    path = Path(name)
     format = link_format(path)
     check_table(table, path, format)
     out = io.BytesIO()
@@ -113,11 +134,11 @@ def _plain(name: str) -> str:
 
 
 _TSV: Final = "text/tab-separated-values"
-EXPORTS: Final[dict[str, tuple[Callable[[DecisionLog, Naming], bytes], str]]] = {
-    "seeds.tsv": (lambda log, _: pairs_tsv(log.state.accepted), _TSV),
-    "rejected.tsv": (lambda log, _: pairs_tsv(log.state.forbidden), _TSV),
+EXPORTS: Final[dict[str, tuple[Callable[[DecisionLog, Naming, Found], bytes], str]]] = {
+    "seeds.tsv": (lambda log, *_: pairs_tsv(log.state.accepted), _TSV),
+    "rejected.tsv": (lambda log, *_: pairs_tsv(log.state.forbidden), _TSV),
     "decisions.sssom.tsv": (decisions_sssom, _TSV),
-    "decisions.csv": (lambda log, _: decisions_csv(log), "text/csv"),
+    "decisions.csv": (lambda log, *_: decisions_csv(log), "text/csv"),
 }
 """What can be downloaded, by name: ``--seeds`` reads the first, ``--forbid`` the second."""
 FINAL_LINKS: Final = {

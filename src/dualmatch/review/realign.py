@@ -48,6 +48,7 @@ class Plan:
     """What a new run would take in, and how long it would be; None where that is not known."""
 
     accepted: int
+    unseen: int  # of these, accepted at once with others
     rejected: int
     alone: int
     kept: int  # seeds and forbidden pairs of the first run, about which nothing else was decided
@@ -63,7 +64,7 @@ class Plan:
     def in_words(self) -> str:
         """How long, in words.
 
-        >>> [Plan(1, 0, 0, 0, 0, seconds).in_words for seconds in (2.2, 95.0, None)]
+        >>> [Plan(1, 0, 0, 0, 0, 0, seconds).in_words for seconds in (2.2, 95.0, None)]
         ['a few seconds', 'about 2 minutes', 'as long as the first one']
         """
         if self.seconds is None:
@@ -95,13 +96,14 @@ class Realignment:
         """What a run would take in if it began now."""
         basis, now = self.session.first.basis, self.session.log.state
         seeds, forbidden = decided(basis, now)
-        accepted = len({*seeds} & {*now.accepted})
+        accepted = {*seeds} & {*now.accepted}
+        unseen = sum(now.of(name).unseen for name, _ in accepted)
         by_hand = [pair for pair in forbidden if pair in {*now.forbidden}]
         alone = sum(target is None for _, target in by_hand)
-        kept = len(seeds) + len(forbidden) - accepted - len(by_hand)
+        kept = len(seeds) + len(forbidden) - len(accepted) - len(by_hand)
         seconds = _seconds_of(self.session.path) if self.seconds is None else self.seconds
         disputed = sum(name in basis.source.entity_rows for name in now.disputed)
-        return Plan(accepted, len(by_hand) - alone, alone, kept, disputed, seconds)
+        return Plan(len(accepted), unseen, len(by_hand) - alone, alone, kept, disputed, seconds)
 
     def start(self) -> bool:
         """Start, unless a run is in progress already."""
