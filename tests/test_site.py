@@ -19,7 +19,7 @@ TOOLS = ("sphinx", "myst_nb", "numpydoc", "pydata_sphinx_theme", "ipykernel")
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for tool in TOOLS:
-        pytest.importorskip(tool, reason=f"{tool} is not installed: pip install 'dualmatch[docs]'")
+        pytest.importorskip(tool, reason=f"{tool} is not installed: pip install '.[docs]'")
     built = tmp_path_factory.mktemp("site")
     words = ["-W", "--keep-going", "-q", "-b", "html", "-d", str(built / "trees"), str(DOCS), str(built / "html")]
     done = subprocess.run([sys.executable, "-m", "sphinx", *words], capture_output=True, text=True, timeout=900)

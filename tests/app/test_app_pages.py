@@ -199,7 +199,7 @@ FINE = ("a.csv", b"head,relation,tail\na,b,c\n")
         (multipart({"source": ("run.sh", b"rm"), "target": FINE}), 422, "does not show what it is"),
         (multipart({"source": ("a.csv.exe", b"rm"), "target": FINE}), 422, "does not show what it is"),
         (multipart({"source": ("a.csv", b"x" * 1_000_001), "target": FINE}), 413, "--max-upload"),
-        (multipart({"source": ("a.csv", b"x" * 6_000_000), "target": FINE}), 413, "far too much"),
+        (multipart({"source": ("a.csv", b"x" * 6_000_000), "target": FINE}), 413, "too large"),
         (multipart({str(n): FINE for n in range(9)}), 400, "too many parts"),
         (multipart({"source": ("x" * 9000 + ".csv", b""), "target": FINE}), 400, "The f"),
         (b"nonsense", 400, "did not arrive whole"),
@@ -400,4 +400,4 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     (tmp_path / "file").write_text("")
     assert "cannot be used as a folder" in refused(["app", "--folder", "file"], capsys, tmp_path)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert "pip install 'dualmatch[review]'" in refused(["app"], capsys, tmp_path)
+    assert "in a clone, run: pip install '.[review]'" in refused(["app"], capsys, tmp_path)

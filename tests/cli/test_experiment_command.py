@@ -57,7 +57,7 @@ def test_without_matplotlib_nothing_is_begun(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     said = refused(["experiment", "decoder", "-o", str(tmp_path / "out")], capsys, tmp_path)
-    assert "pip install 'dualmatch[experiments]'" in said
+    assert "in a clone, run: pip install '.[experiments]'" in said
 
 
 def test_without_any_dataset_the_quoted_figures_stand_alone(

@@ -80,7 +80,7 @@ def test_everything_but_training_works_without_torch(small_world: Path, tmp_path
     assert out.exists()
     refused = run_without_torch("align", small_world, "-o", tmp_path / "other.tsv", "--method", "dualmatch")
     assert refused.returncode == 2
-    assert "pip install 'dualmatch[gnn]'" in refused.stderr
+    assert "in a clone, run: pip install '.[gnn]'" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert not (tmp_path / "other.tsv").exists()
 

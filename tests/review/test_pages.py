@@ -295,4 +295,4 @@ def test_what_cannot_be_reviewed_is_refused(
     DecisionLog.open(links.with_name("links.tsv.decisions.db")).close()
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     said = refused(["review", str(links)], capsys, tmp_path)
-    assert "the page needs uvicorn, which is not installed; run: pip install 'dualmatch[review]'" in said
+    assert "the page needs uvicorn, which is not installed; in a clone, run: pip install '.[review]'" in said

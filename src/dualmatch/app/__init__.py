@@ -1,1 +1,1 @@
-"""The app: drop two files, see what was understood of them, align, and go on to report and review."""
+"""The app: drop two files, see what was understood of them, align, and continue to report and review."""

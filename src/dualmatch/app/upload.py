@@ -109,7 +109,7 @@ class _Form:
     def check_total(self, length: int) -> None:
         self._received += length
         if self._received > 4 * self._most + (1 << 20):
-            raise HTTPException(413, "That is far too much.")
+            raise HTTPException(413, "The upload is too large.")
 
     def files(self) -> tuple[Path, Path]:
         if self.trouble is not None:
@@ -171,9 +171,8 @@ class _Form:
             return
         self._written += end - start
         if self._written > self._most:
-            words = (
-                f"A file may have {self._most / 1e6:,.0f} MB here; begin with dualmatch app --max-upload SIZE for more."
-            )
+            most = f"{self._most / 1e6:,.0f} MB"
+            words = f"A file may have {most} here; for more, restart with dualmatch app --max-upload SIZE."
             self.trouble = HTTPException(413, words)
             self.close()
             return

@@ -95,7 +95,7 @@ class Pair:
         try:
             source, target = (ReadOptions.from_dict(given.get(side, {})) for side in SIDES)
         except (ValueError, AttributeError) as error:
-            raise InputError(f"{self.folder / PAIR}: holds options that are none ({error}); fix it") from None
+            raise InputError(f"{self.folder / PAIR}: has invalid options ({error}); fix it") from None
         return source, target
 
     def with_reading(self, reading: Reading) -> Pair:

@@ -254,7 +254,7 @@ def _legend(names: tuple[str, str], lanes: Sequence[Lane], id: str) -> Markup:
     known, bars = Span(0.0, 1.0), [(span, lane) for lane in lanes for span, _ in lane.bars]
     entries = [(visible(name, 60), side, True, known) for name, side in zip(names, ("source", "target"), strict=True)]
     if any(len(lane.bars) == 1 for lane in lanes):
-        entries.append(("no match", "source", False, known))
+        entries.append(("only one has it", "source", False, known))
     if any(None in (span.begin, span.end) for span, _ in bars):
         entries.append(("end not known", "source", True, Span(0.0, None)))
     items = []

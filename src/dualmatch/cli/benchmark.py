@@ -56,8 +56,8 @@ def benchmark_command(
 ) -> None:
     """Measure a method on a benchmark FOLDER, whose pairs are known.
 
-    The folder has sup_pairs and ref_pairs. Prints how often the right partner comes first, how right the links are, and
-    what the run cost.
+    The folder has sup_pairs and ref_pairs. Prints how often the right partner comes first, precision and recall of the
+    links, and what the run cost.
 
     \b
     Examples:

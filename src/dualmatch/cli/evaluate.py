@@ -34,7 +34,7 @@ from dualmatch.errors import counted
 def evaluate_command(
     alignment: Path, gold: Path, data: Path | None, partial: bool, json_path: str | None, force: bool, quiet: bool
 ) -> None:
-    """Measure how right the links of an ALIGNMENT are.
+    """Measure precision and recall of an ALIGNMENT.
 
     ALIGNMENT is a file of links or the folder of a run. The gold file must hold all true pairs, since a link that is
     not in it counts as wrong; where it does not, say --partial. Seeds of the run are left out, as links and as true

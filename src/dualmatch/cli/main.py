@@ -34,7 +34,7 @@ VERBS: Final = {
         "report": "Show an ALIGNMENT on one page that needs nothing but a browser.",
         "review": "Decide the doubtful pairs of an ALIGNMENT on a local web page.",
         "merge": "Write both graphs as one: linked entities share an id.",
-        "evaluate": "Measure how right the links of an ALIGNMENT are.",
+        "evaluate": "Measure precision and recall of an ALIGNMENT.",
         "update": "Align again after new facts have arrived, from a finished RUN.",
         "demo": "Align two simulated graphs of people, places and offices.",
     },
@@ -119,7 +119,7 @@ def cli(verbose: int) -> None:
       dualmatch report links.tsv -o report.html       the run on one page
       dualmatch review links.tsv                      decide what is doubtful
       dualmatch explain links.tsv "Ada Lovelace"      why a link, or why none
-      dualmatch evaluate links.tsv --gold gold.tsv    how right the links are
+      dualmatch evaluate links.tsv --gold gold.tsv    precision and recall
       dualmatch merge a.csv b.ttl --links links.tsv -o merged.parquet
     """
     from dualmatch.cli import console

@@ -41,7 +41,7 @@ def connected(scheduler: str | None, workers: int, connect_seconds: float, stack
         from distributed import Client, LocalCluster
         from distributed.security import Security
     except ModuleNotFoundError:
-        raise InputError("engine dask needs the extra [dask]: pip install 'dualmatch[dask]'") from None
+        raise InputError("engine dask needs the extra [dask]; in a clone, run: pip install '.[dask]'") from None
     logging.getLogger("distributed").setLevel(logging.ERROR)  # it reports every connection
     if scheduler is None:
         security = Security.temporary()

@@ -64,7 +64,7 @@ class Tab(StrEnum):
         return {
             Tab.SPOT: "in the order they were drawn",
             Tab.PARTNER: "what teaches most first",
-        }.get(self, "what is worth most for its effort first")
+        }.get(self, "most useful for the effort first")
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,7 +125,7 @@ class LocalServer:
             app = pages()
         except ModuleNotFoundError as error:
             raise MissingExtraError(
-                f"the page needs {error.name}, which is not installed; run: pip install 'dualmatch[review]'"
+                f"the page needs {error.name}, which is not installed; in a clone, run: pip install '.[review]'"
             ) from None
         self._bound = endpoint.bound()
         port = self._bound.getsockname()[1]

@@ -16,7 +16,7 @@ function check() {
   const most = Number(upload.dataset.most);
   const large = [...upload.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]).filter((file) => file.size > most);
   document.getElementById("trouble").textContent = large.length
-    ? `${large[0].name} is larger than the ${(most / 1e6).toLocaleString("en")} MB this page takes; begin with dualmatch app --max-upload SIZE for more.`
+    ? `${large[0].name} is larger than the ${(most / 1e6).toLocaleString("en")} MB this page takes; for more, restart with dualmatch app --max-upload SIZE.`
     : "";
   return large.length === 0;
 }

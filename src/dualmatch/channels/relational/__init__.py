@@ -30,7 +30,7 @@ def check_torch(method: str) -> None:
         import torch  # noqa: F401
     except ModuleNotFoundError:
         raise MissingExtraError(
-            f"method {method} needs torch, which is not installed; install it: pip install 'dualmatch[gnn]'"
+            f"method {method} needs torch, which is not installed; in a clone, run: pip install '.[gnn]'"
         ) from None
 
 

@@ -62,7 +62,7 @@ def check_matplotlib() -> None:
     """Say before the work begins that figures cannot be drawn."""
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingExtraError(
-            "figures need matplotlib, which is not installed; install it: pip install 'dualmatch[experiments]', or "
+            "figures need matplotlib, which is not installed; in a clone, run: pip install '.[experiments]'; or "
             "leave them out with --no-figures"
         )
 
