@@ -46,7 +46,7 @@ def test_align_then_evaluate(small_world: Path, tmp_path: Path, capsys: pytest.C
     summary, following = out.splitlines()
     assert summary.startswith(f"{len(pairs)} links written to {links}, ")
     assert f"; of 60 source entities {60 - len(pairs) - without} are undecided, " in summary
-    assert summary.endswith(f" and {without} have no match")
+    assert summary.endswith(f" and {without} probably have no match")
     assert following == f"next: dualmatch report {links} -o {tmp_path / 'report.html'}"
     run(capsys, *shlex.split(following)[2:])
     assert err == ""
@@ -198,8 +198,29 @@ def test_demo_prints_where_everything_lies(
         verb, *arguments = shlex.split(call.split("  ")[1])[1:]
         assert verb in ("explain", "review", "app")
         if verb == "explain":
-            assert arguments[1] in run(capsys, verb, *arguments)[0]
+            why = run(capsys, verb, *arguments)[0]
+            assert arguments[1] in why
+            assert why.count("\n  both: ") <= 4
     assert run(capsys, "demo", "-o", tmp_path / name, "-q") == ("", "")
+
+
+def test_commands_to_copy_call_this_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name where the shell finds it, else as it was called: after `make demo` it is in no PATH."""
+    for folder in ("bin", "other one"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "dualmatch").write_text("#!/bin/sh\n")
+        (tmp_path / folder / "dualmatch").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for path, called, shown in (
+        (tmp_path / "bin", str(tmp_path / "bin" / "dualmatch"), "dualmatch"),
+        (tmp_path / "bin", "other one/dualmatch", "'other one/dualmatch'"),
+        (tmp_path, "bin/dualmatch", "bin/dualmatch"),
+        (tmp_path, str(Path(console.__file__).parents[1] / "__main__.py"), f"{sys.executable} -m dualmatch"),
+        (tmp_path, "/some/pytest/__main__.py", "dualmatch"),
+    ):
+        monkeypatch.setenv("PATH", str(path))
+        monkeypatch.setattr(sys, "argv", [called])
+        assert console.program() == shown
 
 
 def test_a_terminal_sees_the_stages(

@@ -95,6 +95,9 @@ def test_what_is_told_adds_up_too(mixed: Alignment) -> None:
         assert (why.verdict, why.match) == ("linked", mixed.target.entities[column])
         weights = [fact.weight for fact in why.shared]
         assert sum(weights) + why.balance.total == pytest.approx(why.log_odds, abs=1e-9)
+        limited = why.log_odds - why.balance.correction
+        assert abs(limited) <= 12 + 1e-9
+        assert why.balance.limit == 0 or abs(limited) == pytest.approx(12)
         assert why.log_odds == pytest.approx(log_odds_of(confidence), abs=1e-6)
         assert weights == sorted(weights, reverse=True)
         shown = [float(value) for value in re.findall(r"\(([+-]\d+\.\d\d)\)$", str(why), re.MULTILINE)]

@@ -120,7 +120,7 @@ def test_verdicts_are_shown_apart(links: Path, doubtful: Path) -> None:
     assert min(counts.values()) > 0
     page_of(links, "--gold", doubtful / "gold.tsv")
     text = links.with_name("page.html").read_text()
-    for words, verdict in (("linked", "linked"), ("undecided", "undecided"), ("without a match", "no match")):
+    for words, verdict in (("linked", "linked"), ("undecided", "undecided"), ("probably without a match", "no match")):
         assert f"<li><b>{counts[verdict]}</b> {words}, of {len(rows)} source entities</li>" in text
     found = gather(links, doubtful / "gold.tsv")
     assert (len(found.undecided), len(found.no_matches)) == (counts["undecided"], counts["no match"])
@@ -155,6 +155,31 @@ def test_examples_add_up(links: Path) -> None:
         assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 5))
         sums += 1
     assert sums >= 9
+
+
+def test_examples_have_the_confidence_of_their_title(links: Path) -> None:
+    """Medium is 0.6 to 0.9 where there are such links; where there are none, the nearest, and the title says so."""
+    found = gather(links)
+    free = np.flatnonzero(~found.is_seed)
+
+    def shown(confidence: list[float]) -> dict[str, set[float]]:
+        values = np.array(found.confidence)
+        values[free] = 0.99
+        values[free[: len(confidence)]] = confidence
+        given = dict(zip((source for source, _ in found.links), values.tolist(), strict=True))
+        examples = figures.examples_of(_with(found, confidence=values))
+        return {title: {given[why.entity] for why in each} for title, each in examples.items() if "confidence" in title}
+
+    assert shown([0.59, 0.6, 0.75, 0.8999, 0.9, 0.3]) == {
+        "High confidence (0.9 and above)": {0.99},
+        "Medium confidence (0.6 to 0.9)": {0.6, 0.75, 0.8999},
+        "Low confidence (below 0.6)": {0.59, 0.3},
+    }
+    high, medium, low = shown([0.91, 0.92, 0.93, 0.94, 0.95, 0.96]).items()
+    assert high == ("High confidence (0.9 and above)", {0.99})
+    assert medium[0] == "Medium confidence (0.6 to 0.9: none, so the nearest)"
+    assert low[0] == "Low confidence (below 0.6: none, so the nearest)"
+    assert medium[1] | low[1] == {0.91, 0.92, 0.93, 0.94, 0.95, 0.96}
 
 
 def tables_of(path: Path) -> list[list[str]]:

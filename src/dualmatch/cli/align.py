@@ -290,4 +290,4 @@ def _print_summary(alignment: Alignment, outputs: Outputs) -> None:
     if outputs.relations is not None:
         console.say(f"relations written to {outputs.relations}")
     page = outputs.links.with_name("report.html")
-    console.say(f"next: {shlex.join(['dualmatch', 'report', str(outputs.links), '-o', str(page)])}")
+    console.say(f"next: {console.program()} {shlex.join(['report', str(outputs.links), '-o', str(page)])}")

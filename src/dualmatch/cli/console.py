@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import shlex
+import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +37,19 @@ class _SafeConsole(Console):
 # No emoji: rich would print "triples_1:100: …" with a picture in the place of the line number.
 out = _SafeConsole(highlight=False, emoji=False)
 err = _SafeConsole(stderr=True, highlight=False, emoji=False)
+
+
+def program() -> str:
+    """How this program was called, for commands to copy: ``dualmatch`` where the shell finds this one by that name."""
+    called = sys.argv[0]
+    if os.path.basename(called) == "dualmatch":
+        found = shutil.which("dualmatch")
+        is_found = found is not None and os.path.exists(called) and os.path.samefile(found, called)
+        return "dualmatch" if is_found else shlex.quote(called)
+    if os.path.basename(os.path.dirname(called)) == "dualmatch":  # python -m dualmatch
+        return shlex.join([sys.executable, "-m", "dualmatch"])
+    return "dualmatch"
+
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 _PROTOCOLS = {"paper": "among tested partners", "open": "among all targets", "open_reverse": "among all sources"}

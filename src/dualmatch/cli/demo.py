@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dualmatch.research.demo import DemoResult
 
 _LINKS, _OPEN = 6, 3  # how many are printed
+_FEW: Final = 4  # shared facts of a link to be explained first
 _FORMATS: Final = ("a table of events", "RDF, with ids and words of its own")
 
 
@@ -65,12 +66,13 @@ def _show(result: DemoResult) -> None:
         f"Measured against the planted truth: {console.percent(found['precision'])} of the links are right, "
         f"{console.percent(found['recall'])} of the true pairs are found."
     )
-    file = shlex.quote(str(result.links))
+    program, file = console.program(), shlex.quote(str(result.links))
+    simple = min(links, key=lambda why: why.label is None or len(why.shared) > _FEW)  # a town shares dozens
     say(f"\nLinks: {result.links}; figures: {result.metrics}; the run on one page: {result.page}\nNext:")
     steps = {
-        f"dualmatch explain {file} {links[0].entity}": "why a link",
-        f"dualmatch review {file}": "decide what is open, on a local page",
-        "dualmatch app": "all of this with files of your own, in the browser",
+        f"{program} explain {file} {shlex.quote(simple.entity)}": "why a link",
+        f"{program} review {file}": "decide what is open, on a local page",
+        f"{program} app": "all of this with files of your own, in the browser",
     }
     width = max(map(len, steps))
     for call, words in steps.items():

@@ -9,7 +9,7 @@ from dualmatch.charts.chart import Chart
 from dualmatch.charts.markup import el, visible
 from dualmatch.charts.svg import sum_chart
 from dualmatch.charts.timeline import Lane, Span, span_of, timeline_chart
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, counted
 from dualmatch.graph.shown_name import ShownName, shown_name
 from dualmatch.methods.evidence.pair_evidence import LABELS_COMPARED, Balance
 
@@ -188,7 +188,7 @@ class Explanation:
         name = shown_name(*((self.match, self.match_label) if isinstance(of, Explanation) else (of.name, of.label)))
         steps = [(str(fact), fact.weight) for fact in of.shared[:top]]
         if rest := of.shared[top:]:
-            steps.append((f"{len(rest):,} more shared facts", sum(fact.weight for fact in rest)))
+            steps.append((counted(len(rest), "more shared fact"), sum(fact.weight for fact in rest)))
         steps += of.balance.in_words()
         return sum_chart(steps, f"{shown_name(self.entity, self.label)} = {name}? Log-odds {of.log_odds:+.2f}")
 

@@ -47,7 +47,7 @@ class Summary:
 
         >>> Summary(8102, 30.2, 1415, 891, {Reason.TOO_LITTLE: 900, Reason.TIED: 515}).sentence()
         '8,102 links, about 30 of them expected wrong; of 10,408 source entities 1,415 are undecided, most because the \
-graphs say too little, and 891 have no match'
+graphs say too little, and 891 probably have no match'
         """
         links = f"{self.links:,} link{'s' * (self.links != 1)}{after_links}"
         if self.links and self.expected_wrong is not None:
@@ -60,7 +60,8 @@ graphs say too little, and 891 have no match'
             because = f", {most}because {REASONS[why]},"
         return (
             f"{links}; of {entities:,} source entities {self.undecided:,} {'is' if self.undecided == 1 else 'are'} "
-            f"undecided{because} and {self.no_match:,} {'has' if self.no_match == 1 else 'have'} no match"
+            f"undecided{because} and {self.no_match:,} probably "
+            f"{'has' if self.no_match == 1 else 'have'} no match"
         )
 
     def _wrong_in_words(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +14,11 @@ from dualmatch.charts.distributions import STYLES, Years, times_chart, verdict_s
 from dualmatch.charts.markup import Child, el, joined, name_of, percent, visible
 from dualmatch.charts.svg import Bars, Line, bars, lines, weight_bar
 from dualmatch.decode.verdicts import Unlinked, Verdict
+from dualmatch.errors import counted
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.explain.explain import explain_entity
 from dualmatch.explain.explanation import Candidate, Explanation
+from dualmatch.graph.arrays import Floats, Ids
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.profile import GraphProfile
 from dualmatch.graph.shown_name import shown_name
@@ -37,7 +39,7 @@ _PRECISION: Final = {
 }
 _SIMILAR: Final = 1.25  # counts of graphs whose sizes differ by a larger factor are compared as shares
 _THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
-_MEDIUM: Final = 0.75
+_MEDIUM: Final = (0.6, 0.9)  # confidence from here up to there; less is low
 _EXAMPLES: Final = 3
 _POOL: Final = 60
 _FACTS: Final = 5
@@ -183,14 +185,9 @@ def examples_of(findings: Findings) -> dict[str, list[Explanation]]:
     if basis is None:
         return {}
     rows = np.array([basis.source.entity_rows[source] for source, _ in findings.links], dtype=np.int64)
-    order = np.flatnonzero(~findings.is_seed)[np.argsort(-findings.found, kind="stable")]
-    doubtful = int(np.searchsorted(-findings.confidence[order], -_MEDIUM))
-    few = max(_EXAMPLES, min(_POOL, len(order) // 3))  # of so many, the most different are shown
-    middle = max(0, min(doubtful, len(order) - 2 * few) if doubtful >= few else (len(order) - few) // 2)
+    few = max(_EXAMPLES, min(_POOL, len(findings.found) // 3))  # of so many, the most different are shown
     kinds = {
-        "High confidence": rows[order[:few]],
-        "Medium confidence": rows[order[middle : middle + few]],
-        "Low confidence": rows[order[::-1][:few]],
+        **{title: rows[~findings.is_seed][at[:few]] for title, at in _by_confidence(findings.found)},
         "Undecided": _nearly_linked(basis, Verdict.UNDECIDED),
         "No match": _nearly_linked(basis, Verdict.NO_MATCH),
     }
@@ -202,6 +199,21 @@ def examples_of(findings: Findings) -> dict[str, list[Explanation]]:
         if chosen:
             shown[title] = [explain_entity(basis, basis.source.entities[row]) for row in chosen]
     return shown
+
+
+def _by_confidence(found: Floats) -> Iterator[tuple[str, Ids]]:
+    """Links at high, medium and low confidence under a title; where there are none, those that come nearest."""
+    low, high = _MEDIUM
+    for name, words, inside, centre in (
+        ("High", f"{high} and above", found >= high, 1.0),
+        ("Medium", f"{low} to {high}", (found >= low) & (found < high), (low + high) / 2),
+        ("Low", f"below {low}", found < low, 0.0),
+    ):
+        nearest = np.argsort(np.abs(found - centre), kind="stable")
+        if inside.any():
+            yield f"{name} confidence ({words})", nearest[inside[nearest]]
+        else:
+            yield f"{name} confidence ({words}: none, so the nearest)", nearest[: 2 * _EXAMPLES]
 
 
 def _nearly_linked(basis: ExplanationBasis, verdict: Verdict) -> NDArray[np.int64]:
@@ -236,7 +248,7 @@ def log_odds_rows(of: Explanation | Candidate) -> Rows:
     """What adds up to the log-odds: shared facts, and what else counts."""
     parts = [(el("bdi", visible(str(fact), 400)), fact.weight) for fact in of.shared[:_FACTS]]
     if rest := of.shared[_FACTS:]:
-        parts.append((el("i", f"{len(rest):,} more shared facts"), sum(fact.weight for fact in rest)))
+        parts.append((el("i", counted(len(rest), "more shared fact")), sum(fact.weight for fact in rest)))
     if not parts:
         parts.append((el("i", "no shared fact"), 0.0))
     parts += [(el("i", words), value) for words, value in of.balance.in_words()]

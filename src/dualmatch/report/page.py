@@ -62,7 +62,7 @@ def _tiles(findings: Findings) -> list[tuple[str, str]]:
     shown = [
         (f"{len(findings.links):,}", f"linked, {of}"),
         (f"{len(findings.undecided):,}", f"undecided, {of}"),
-        (f"{len(findings.no_matches):,}", f"without a match, {of}"),
+        (f"{len(findings.no_matches):,}", f"probably without a match, {of}"),
     ]
     if len(found) and findings.is_calibrated:
         wrong = 1 - found

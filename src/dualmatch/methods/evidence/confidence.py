@@ -31,7 +31,7 @@ from dualmatch.methods.evidence.state import RoundState, both, size_class
 
 Keys = NDArray[np.uint64]
 
-_STRONGEST: Final = 12.0  # log-odds beyond this are all the same
+STRONGEST: Final = 12.0  # log-odds beyond this are all the same
 _IDENTITY: Final = np.array([0.0, 1.0, 1.0, 0.0])
 _PRIOR_WEIGHT: Final = np.array([10.0, 30.0, 30.0, 10.0])  # of the identity, in pairs
 _ALONE_IDENTITY: Final = np.array([0.0, 1.0])
@@ -116,7 +116,7 @@ class Confidence:
 
 
 def _features(log_odds: Floats, ties: Ids) -> Floats:
-    bounded = np.clip(log_odds, -_STRONGEST, _STRONGEST)
+    bounded = np.clip(log_odds, -STRONGEST, STRONGEST)
     return np.stack([np.maximum(bounded, 0.0), np.minimum(bounded, 0.0), 1.0 / np.maximum(ties, 1)], axis=1)
 
 

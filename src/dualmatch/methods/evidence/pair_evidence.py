@@ -15,7 +15,7 @@ from dualmatch.channels.evidence.kept import Kept, once
 from dualmatch.channels.evidence.support import find_support
 from dualmatch.decode.one_to_one import Candidates, Unmatched
 from dualmatch.graph.arrays import Floats, Ids
-from dualmatch.methods.evidence.confidence import Confidence
+from dualmatch.methods.evidence.confidence import STRONGEST, Confidence
 from dualmatch.methods.evidence.learning import fact_pairs
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Priors, Propagation
@@ -32,7 +32,8 @@ _WORDS: Final = {
     "not_found": "facts that the other graph lacks",
     "prior": "having a partner rather than none",
     "rivals": "other partners, listed or not",
-    "correction": "corrected by the trial",
+    "limit": f"limited to ±{STRONGEST:.0f}",
+    "correction": "calibration",
 }
 
 
@@ -50,19 +51,22 @@ class Balance:
         That two entities with so many facts have partners at all, and each other of all, against both having none.
     rivals:
         What other partners of the two entities take away, those that are candidates and those that are none.
+    limit:
+        What log-odds beyond ±12 lose: more is not believed of any pair.
     correction:
-        How the run's trial corrects and limits log-odds.
+        How the run's trial corrects log-odds.
     """
 
     names: float = 0.0
     not_found: float = 0.0
     prior: float = 0.0
     rivals: float = 0.0
+    limit: float = 0.0
     correction: float = 0.0
 
     @property
     def total(self) -> float:
-        return self.names + self.not_found + self.prior + self.rivals + self.correction
+        return self.names + self.not_found + self.prior + self.rivals + self.limit + self.correction
 
     def in_words(self) -> Iterator[tuple[str, float]]:
         """Each part that counts, in words, with what it adds."""
@@ -95,8 +99,7 @@ class PairEvidence:
 
     @property
     def log_odds(self) -> float:
-        of = self.balance
-        return float(self.weight.sum()) + of.names + of.not_found + of.prior + of.rivals + of.correction
+        return float(self.weight.sum()) + self.balance.total
 
     def first(self, n: int) -> PairEvidence:
         """The same with the n weightiest facts only."""
@@ -161,9 +164,16 @@ def pair_evidence(
 
     def evidence_at(at: int) -> PairEvidence:
         part = slice(first[at], first[at + 1])
-        rivals = float(judged[at] - total[at]) if knows_rivals else 0.0
-        correction = float(final[at] - (judged[at] if knows_rivals else total[at]))
-        balance = Balance(float(names[at]), float(rest[at]), float(prior[at]), rivals, correction)
+        believed = float(judged[at] if knows_rivals else total[at])
+        limited = min(max(believed, -STRONGEST), STRONGEST)
+        balance = Balance(
+            names=float(names[at]),
+            not_found=float(rest[at]),
+            prior=float(prior[at]),
+            rivals=believed - float(total[at]),
+            limit=limited - believed,
+            correction=float(final[at]) - limited,
+        )
         return PairEvidence(side_source[part], side_target[part], weight[part], balance, texts[at])
 
     return [evidence_at(at) for at in np.argsort(order).tolist()]
