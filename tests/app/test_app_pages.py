@@ -202,6 +202,7 @@ FINE = ("a.csv", b"head,relation,tail\na,b,c\n")
         (multipart({"source": ("a.csv", b"x" * 6_000_000), "target": FINE}), 413, "too large"),
         (multipart({str(n): FINE for n in range(9)}), 400, "too many parts"),
         (multipart({"source": ("x" * 9000 + ".csv", b""), "target": FINE}), 400, "The f"),
+        (multipart({"source": FINE, "target": FINE}).replace(b"x/y", b"x/y" + b"\r\nx: y" * 10**4), 400, "The f"),
         (b"nonsense", 400, "did not arrive whole"),
         (multipart({"source": FINE, "target": FINE})[:-20], 400, "did not arrive whole"),
         (b"", 400, "did not arrive whole"),
@@ -212,6 +213,12 @@ def test_broken_uploads_leave_nothing(serving: AppServer, client: Client, body: 
     assert answer.status == status
     assert words in answer.text
     assert os.listdir(serving.workspace.folder) == ["lock"]
+
+
+def test_headings_of_a_part_are_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dualmatch.app.upload._MOST_HEADERS", 1)
+    answer = upload(client, FINE, FINE)
+    assert (answer.status, "too many headings" in answer.text) == (400, True)
 
 
 def test_only_forms_of_files_are_taken(serving: AppServer, client: Client) -> None:
@@ -258,6 +265,10 @@ def test_a_full_disk_is_reported(serving: AppServer, client: Client, monkeypatch
         "/2/review/",
         "/2/report",
         "/99999999999999999999999/",
+        f"/{'9' * 5000}/",
+        f"/{'9' * 5000}/review/",
+        "/01/",
+        "/%D9%A1/",
         "/-1/",
         "/1/links.csv",
         "/1/review/../../lock",

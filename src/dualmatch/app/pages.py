@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -22,7 +23,7 @@ from dualmatch.app.progress import progress_of
 from dualmatch.app.reviews import Reviews, menu_of
 from dualmatch.app.understanding import understanding_of
 from dualmatch.app.upload import EXTENSIONS, receive_files
-from dualmatch.app.workspace import SIDES, NoPairError, Pair, State, Workspace
+from dualmatch.app.workspace import NUMBER, SIDES, NoPairError, Pair, State, Workspace
 from dualmatch.charts.markup import templates, visible
 from dualmatch.errors import DualMatchError
 from dualmatch.graph.shown_name import shown_name
@@ -39,6 +40,21 @@ _IN_WORDS: Final[dict[State, str]] = {
 _STYLE: Final = re.compile("<style>(.*?)</style>", re.DOTALL)
 
 
+class _PairNumber(Convertor[int]):
+    """Of a pair in an address; thousands of digits are none, which Python would refuse to make a number of."""
+
+    regex = NUMBER.pattern
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("pair", _PairNumber())
+
+
 def app_pages(workspace: Workspace, children: Children, reviews: Reviews, most: int) -> Starlette:
     """The app without its guard (`dualmatch.review.safety`); `most`: bytes that a file may have."""
     views = _Views(workspace, children, most)
@@ -46,16 +62,16 @@ def app_pages(workspace: Workspace, children: Children, reviews: Reviews, most: 
         Route("/", views.home),
         Route("/upload", views.upload, methods=["POST"]),
         Route("/sample", views.sample, methods=["POST"]),
-        Route("/{pair:int}/", views.files),
-        Route("/{pair:int}/read", views.read, methods=["POST"]),
-        Route("/{pair:int}/align", views.align),
-        Route("/{pair:int}/align", views.start, methods=["POST"]),
-        Route("/{pair:int}/cancel", views.cancel, methods=["POST"]),
-        Route("/{pair:int}/state", views.state),
-        Route("/{pair:int}/report", views.report),
-        Route("/{pair:int}/links.tsv", views.links),
+        Route("/{pair:pair}/", views.files),
+        Route("/{pair:pair}/read", views.read, methods=["POST"]),
+        Route("/{pair:pair}/align", views.align),
+        Route("/{pair:pair}/align", views.start, methods=["POST"]),
+        Route("/{pair:pair}/cancel", views.cancel, methods=["POST"]),
+        Route("/{pair:pair}/state", views.state),
+        Route("/{pair:pair}/report", views.report),
+        Route("/{pair:pair}/links.tsv", views.links),
         Route("/favicon.ico", views.icon),  # of the report, which names none
-        Mount("/{pair:int}/review", reviews),
+        Mount("/{pair:pair}/review", reviews),
         Mount("/static", StaticFiles(packages=[("dualmatch.app", "static"), ("dualmatch.review", "static")])),
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: views.refused, DualMatchError: views.refused})

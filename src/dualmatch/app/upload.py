@@ -31,6 +31,7 @@ EXTENSIONS: Final = tuple(
 _SILENCE: Final = 30.0
 """Seconds in which the next piece must arrive."""
 _MOST_PARTS: Final = 4
+_MOST_HEADERS: Final = 16  # of a part; older versions of the parser count none
 _LARGEST_HEADER: Final = 8192
 
 
@@ -88,7 +89,7 @@ class _Form:
 
     def __init__(self, draft: Path, most: int) -> None:
         self._draft, self._most = draft, most
-        self._received = self._parts = 0
+        self._received = self._parts = self._count = 0
         self._is_whole = False
         self.trouble: HTTPException | None = None
         self._found: dict[str, Path] = {}
@@ -133,7 +134,7 @@ class _Form:
         self._parts += 1
         if self._parts > _MOST_PARTS:
             raise HTTPException(400, "The form has too many parts.")
-        self._headers, self._field, self._value = {}, b"", b""
+        self._headers, self._count, self._field, self._value = {}, 0, b"", b""
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
         self._field = self._bounded(self._field + data[start:end])
@@ -147,6 +148,9 @@ class _Form:
         return header
 
     def _header_end(self) -> None:
+        self._count += 1
+        if self._count > _MOST_HEADERS:
+            raise HTTPException(400, "The form has a part with too many headings.")
         self._headers[self._field.lower()] = self._value
         self._field, self._value = b"", b""
 

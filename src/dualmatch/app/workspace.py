@@ -47,7 +47,7 @@ DEFAULT_FOLDER: Final = "dualmatch-app"
 SIDES: Final = ("source", "target")
 PAIR: Final = "pair.json"
 RUN: Final = "run"
-_NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
+NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
 _KEPT: Final = re.compile(r"(source|target)/[A-Za-z0-9_-]{1,60}(\.[a-z0-9]{1,10}){1,2}")
 
 
@@ -170,13 +170,13 @@ class Workspace:
 
     def pairs(self) -> list[Pair]:
         """All pairs, the newest first."""
-        found = [Pair(self.folder / name) for name in os.listdir(self.folder) if _NUMBER.fullmatch(name)]
+        found = [Pair(self.folder / name) for name in os.listdir(self.folder) if NUMBER.fullmatch(name)]
         return sorted((each for each in found if (each.folder / PAIR).is_file()), key=lambda each: -each.number)
 
     def pair(self, number: int) -> Pair:
         """A pair by its number; a `NoPairError` where there is none."""
         pair = Pair(self.folder / str(number))
-        if not _NUMBER.fullmatch(str(number)) or not (pair.folder / PAIR).is_file():
+        if not NUMBER.fullmatch(str(number)) or not (pair.folder / PAIR).is_file():
             raise NoPairError("There is no such pair.")
         return pair
 
@@ -194,7 +194,7 @@ class Workspace:
         for path in (*(draft / file for file in files), *(draft / side for side in SIDES), draft):
             sync(path)
         with self._adding:
-            taken = [int(name) for name in os.listdir(self.folder) if _NUMBER.fullmatch(name)]
+            taken = [int(name) for name in os.listdir(self.folder) if NUMBER.fullmatch(name)]
             place = self.folder / str(max(taken, default=0) + 1)
             draft.rename(place)
             sync(self.folder)

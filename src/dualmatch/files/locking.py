@@ -62,7 +62,10 @@ def locked_for_reading(folder: Path) -> Iterator[None]:
 
 
 def writer_of(folder: Path) -> int | None:
-    """The process that writes into a folder, 0 where it is unknown or of another machine; None where there is none."""
+    """The process that writes into a folder; None where there is none.
+
+    0 where it is unknown: of another machine, or not one of ours, whatever the file says, which others can write.
+    """
     try:
         handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -78,8 +81,18 @@ def writer_of(folder: Path) -> int | None:
 def _holder(handle: int, machine: str) -> int:
     with suppress(ValueError, KeyError, TypeError, RecursionError):
         holder = json.loads(os.pread(handle, 4096, 0))
-        return int(holder["process"]) if holder["machine"] == machine else 0
+        process = holder["process"]
+        if holder["machine"] == machine and type(process) is int and 1 < process < 1 << 31 and _is_ours(process):
+            return process
     return 0
+
+
+def _is_ours(process: int) -> bool:
+    """Whether a process runs dualmatch; where there is no /proc that cannot be seen."""
+    try:
+        return b"dualmatch" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return not os.path.exists("/proc/self")
 
 
 def _open_to_write(path: Path) -> int:
