@@ -142,6 +142,9 @@ def test_a_spot_check_measures_precision_and_unlocks_the_rest(review: Review) ->
     client.post("/decide", accept=sample[ENOUGH], source=sample[ENOUGH], seen=0, tab="spot")
     page = client.ask("/?tab=spot").text
     assert 'id="accept-all">' in page
+    others = links - ENOUGH - 1
+    most = round(others * (1 - SpotCheck(links, ENOUGH - 1, 1).interval[0]))
+    assert f"About {round(others / ENOUGH)} of the other {others} may be wrong, up to {most} (95 % interval)." in page
     low, high = SpotCheck(links, ENOUGH - 1, 1).interval
     assert f"between <b>{low:.0%}".replace("%", " %") in page
     assert f"<b>{high:.0%}".replace("%", " %") in page
@@ -223,6 +226,47 @@ def test_what_nobody_looked_at_is_not_exported_as_curated(review: Review, tmp_pa
     check()
     session.look_at(replace(session.run, basis=planted(seeds=SURE)))  # a new run had them as seeds
     check()
+
+
+def test_a_check_asks_for_no_more_than_there_is_and_says_no_more_than_it_knows(review: Review) -> None:
+    session, client = review
+    assert "check 2 more links of this set" in client.post("/accept", seen=0, tab="spot", low=50, high=55).text
+    assert "no link is in this set" in client.post("/accept", seen=0, tab="spot", q="nobody").text
+    page = client.ask("/?tab=spot&low=50&high=55").text
+    assert "Check 2 more links of this set first." in page
+    assert "square-root scale" in page
+    client.post("/decide", verdict="skip", source=PAIR, seen=0)
+    client.post("/decide", verdict="skip", source=PAIR + 1, seen=0)
+    assert session.spot_check(Filter(tab="spot", low=50, high=55)) == SpotCheck(2, passed=2)
+    for row in session.rows(Filter(tab="spot", low=95))[:ENOUGH].tolist():
+        client.post("/decide", accept=row, source=row, seen=0)
+    page = client.ask("/?tab=spot&low=95").text
+    most = round((SURE - ENOUGH) * (1 - SpotCheck(SURE, ENOUGH).interval[0]))
+    words = (
+        f"None of the {ENOUGH} checked was wrong; of the other {SURE - ENOUGH}, up to {most} may be (95 % interval)."
+    )
+    assert words in page
+    assert re.search(r'cx="640(\.0)?"', page)
+    assert 'viewBox="-6 0 652 32"' in page  # so that the dot there is whole
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+def test_checking_what_is_missing_is_enough(right: int, wrong: int, passed: int, left: int) -> None:
+    check = SpotCheck(right + wrong + passed + left, right, wrong, passed)
+    assert check.missing <= left
+    if check.links:
+        assert replace(check, right=right + check.missing).is_enough
+        assert not check.missing or not replace(check, right=right + check.missing - 1).is_enough
+
+
+@pytest.mark.parametrize("path", ["/pair/3?tab=spot&low=95", "/facts/3?tab=spot&low=95&show=3"])
+def test_neighbours_keep_tab_and_filter(review: Review, path: str) -> None:
+    _, client = review
+    links = re.findall(
+        r'<td role="cell" class="(?:here|there)">.*?href="/pair/\d+\?([^"]*)"', client.ask(path).text, re.S
+    )
+    assert links
+    assert all(each.startswith("tab=spot&amp;low=95") for each in links)
 
 
 def test_two_entangled_pairs_were_looked_at(review: Review) -> None:

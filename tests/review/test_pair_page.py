@@ -84,7 +84,7 @@ def test_names_are_shown_found_and_lead_to_their_own_pair(serving: ReviewServer,
     there = page.locator(".pairs .there a", has_text="George Boole").first
     assert "wd:Q" in there.inner_text()
     there.click()
-    page.wait_for_url(re.compile(r"/pair/\d+\?show="))
+    page.wait_for_url(re.compile(r"/pair/\d+\?status=all&show="))
     assert "George Boole =? George Boole" in re.sub(r"\s+", " ", page.inner_text("h1"))
     page.goto(f"http://{urlsplit(serving.address).netloc}/?tab=all&q=wd:q3&status=all")
     assert page.locator("tbody tr").count() >= 1

@@ -32,7 +32,6 @@ from dualmatch.review.queue import VERDICTS, Tab
 from dualmatch.review.queue_charts import histogram, interval_bar
 from dualmatch.review.realign import Realignment
 from dualmatch.review.session import Session
-from dualmatch.review.spot_check import ENOUGH
 from dualmatch.review.words import in_words, opinion_in_words, opinions_in_words
 
 _MOST_FOUND: Final = 12
@@ -130,7 +129,6 @@ class _Views:
             histogram=histogram(session.histogram(wanted), wanted, self._at),
             check=check,
             interval=None if check is None or not check.checked else interval_bar(check),
-            enough=ENOUGH,
             to_accept=to_accept,
             seen=session.log.last_known.last,
         )

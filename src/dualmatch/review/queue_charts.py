@@ -79,7 +79,7 @@ def interval_bar(check: SpotCheck) -> Markup:
         el("circle", class_="middle", cx=round(check.precision * _WIDTH, 1), cy=8, r=5),
         tick("0 %", 0, 28, "start"),
         tick("100 %", _WIDTH, 28, "end"),
-        viewBox=f"0 0 {_WIDTH} 32",
+        viewBox=f"-6 0 {_WIDTH + 12} 32",  # the dot of all or none is whole
         class_="interval",
         role="img",
     )

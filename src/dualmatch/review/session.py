@@ -20,7 +20,7 @@ from dualmatch.links.opinions import DecisionState
 from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
 from dualmatch.review.pair_view import CandidateLine, PairView, bare_view, candidates_of, pair_view
 from dualmatch.review.queue import VERDICTS, Tab, queue_of
-from dualmatch.review.spot_check import ENOUGH, OPEN, PASSED, RIGHT, WRONG, SpotCheck
+from dualmatch.review.spot_check import OPEN, PASSED, RIGHT, WRONG, SpotCheck
 from dualmatch.runs.companion import ExplainedRun
 
 BINS: Final = 20
@@ -186,10 +186,10 @@ class Session:
     def accept_all(self, wanted: Filter, seen: int) -> int:
         """Accept the open links of a filter at once; refused before enough of them were checked."""
         check = self.spot_check(wanted)
-        if not check.is_enough:
-            raise ConflictError(
-                f"check {counted(ENOUGH - check.checked, 'more link')} of this set before you accept the others"
-            )
+        if not check.links:
+            raise ConflictError("no link is in this set; look again")
+        if check.missing:
+            raise ConflictError(f"check {counted(check.missing, 'more link')} of this set before you accept the others")
         fields = ", ".join(f"{name} {value}" for name, value in wanted.fields.items() if name not in ("tab", "status"))
         note = f"accepted at once ({fields or 'all links'}); {check.right} of {check.checked} checked were right"
         source, target = self.run.basis.source.entities, self.run.basis.target.entities

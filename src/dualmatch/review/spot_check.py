@@ -66,9 +66,14 @@ class SpotCheck:
         return low if self.right else 0.0, high if self.wrong else 1.0  # exactly, whatever rounding says
 
     @property
+    def missing(self) -> int:
+        """How many more to check before the others may be accepted at once: no more than there are."""
+        return max(0, min(ENOUGH - self.checked, self.links - self.checked - self.passed))
+
+    @property
     def is_enough(self) -> bool:
         """Whether so many were checked that the others may be accepted at once."""
-        return self.checked >= ENOUGH or self.checked + self.passed >= self.links > 0
+        return self.links > 0 and not self.missing
 
     @classmethod
     def of(cls, answers: Iterable[int], links: int) -> SpotCheck:
