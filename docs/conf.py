@@ -61,7 +61,8 @@ class CommandHelp(SphinxDirective):
         shown = []
         for verb in (None, *(verb for verbs in VERBS.values() for verb in verbs)):
             name = "dualmatch" if verb is None else f"dualmatch {verb}"
-            result = CliRunner().invoke(cli, [*([] if verb is None else [verb]), "--help"], terminal_width=100)
+            call = ["--help"] if verb is None else [verb, "--help-all" if verb == "align" else "--help"]
+            result = CliRunner().invoke(cli, call, terminal_width=100)
             section = nodes.section(ids=[name.replace(" ", "-")], names=[name])
             section += nodes.title(text=name)
             section += nodes.literal_block(text=result.output.rstrip(), language="text")

@@ -38,7 +38,11 @@ HEAVY = {"numpy", "scipy", "polars", "pydantic", "torch", "starlette", "uvicorn"
 
 
 def shown(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, [*arguments, "--help"], terminal_width=110)
+    return printed(*arguments, "--help", width=110)
+
+
+def printed(*arguments: str, width: int) -> str:
+    result = CliRunner().invoke(cli, arguments, terminal_width=width)
     assert result.exit_code == 0
     return result.output
 
@@ -100,7 +104,7 @@ def test_examples_name_options_that_exist() -> None:
 
 
 def test_align_lists_its_options_in_groups_everyday_ones_first() -> None:
-    text = shown("align")
+    text = printed("align", "--help-all", width=110)
     panels = ["Input:", "Output:", "Deciding:", "Names:", "Running:", "The paper's method (temporal, dualmatch):"]
     places = [text.index(f"\n{panel}") for panel in panels]
     assert places == sorted(places)
@@ -109,6 +113,24 @@ def test_align_lists_its_options_in_groups_everyday_ones_first() -> None:
     firsts = [re.findall(r"(--[a-z][a-z-]*)", part)[0] for part in parts]
     assert firsts == ["--columns", "--output", "--method", "--names", "--run", "--seed"]
     assert "--hops" in parts[-1]
+
+
+def test_align_shows_everyday_options_and_all_of_them_when_asked() -> None:
+    brief, full = (printed("align", flag, width=80) for flag in ("--help", "--help-all"))
+    assert len(brief.splitlines()) <= 100
+    assert brief.endswith("\nMore options (the paper's method, RDF, clusters): dualmatch align --help-all\n")
+    assert "More options" not in full
+    of_brief, of_full = (set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)) for text in (brief, full))
+    assert of_brief < of_full
+    assert {"--columns", "--output", "--seeds", "--run", "--help", "--help-all"} <= of_brief
+    assert not of_brief & {"--hops", "--scheduler", "--time-predicate", "--checkpoint"}
+    declared = {
+        each.opts[-1] for each in load_verb("align").params if isinstance(each, click.Option) and not each.hidden
+    }
+    assert of_full == {*declared, "--help"}
+    assert "Known pairs: two columns" in brief  # the first sentence of its help, and the default
+    assert "looked up there first" not in brief
+    assert "[default: guessed]" in " ".join(brief.split())
 
 
 def test_options_written_out_are_those_of_the_config() -> None:
@@ -191,7 +213,7 @@ def test_a_wrong_call_ends_in_two(arguments: list[str], capsys: pytest.CaptureFi
 
 
 def test_help_writes_symbols_and_defaults_as_they_are() -> None:
-    words = " ".join(shown("align").split())
+    words = " ".join(printed("align", "--help-all", width=110).split())
     assert "d: length of the relational encoder" in words
     assert "h: refinements of the WL kernels" in words
     assert "None]" not in words

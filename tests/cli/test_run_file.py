@@ -33,7 +33,7 @@ SAID_BY_THE_CALL = {
         "rejected",
         "json_path",
     ),
-    *("config_path", "force", "quiet", "verbose"),
+    *("config_path", "force", "quiet", "verbose", "help_all"),
     *("kind", "scheduler", "workers", "threads", "exchange"),  # which change no result
 }
 
@@ -155,7 +155,7 @@ def test_every_slip_is_told_at_once(here: Path, capsys: pytest.CaptureFixture[st
     [
         (
             "colour = 1\nhop = 2\n",
-            "run.toml: there is no option colour; see dualmatch align --help\nrun.toml: there is no",
+            "run.toml: there is no option colour; see dualmatch align --help-all\nrun.toml: there is no",
         ),
         ("hops = 'two'\n", "option hops: input should be a valid integer (given: 'two')"),
         ("[source]\ncolour = 1\n", "run.toml: [source] option colour: there is none of this name"),
@@ -228,7 +228,7 @@ def test_one_record_says_what_a_run_was_and_how_it_went(here: Path) -> None:
     [
         ("{", "run.json: cannot be read as the record of a run ("),
         ("{}", "run.json: holds no options; give a record of 0.2.0 or later, or the OUT.config.toml of 0.1.0"),
-        ('{"options": {"hop": 2}}', "run.json: there is no option hop; see dualmatch align --help"),
+        ('{"options": {"hop": 2}}', "run.json: there is no option hop; see dualmatch align --help-all"),
     ],
 )
 def test_a_record_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:

@@ -13,7 +13,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options
-from dualmatch.cli.help import PanelCommand
+from dualmatch.cli.help import PanelCommand, help_all_option
 from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, config_of, method_options
 from dualmatch.cli.reader_options import (
     Asked,
@@ -50,11 +50,17 @@ _PANELS: Final = {
     "Output": "output output_format reasons relations_path json_path rejected force",
     "Deciding": f"method {' '.join(_DECIDING)} seeds same_ids forbid",
     "Names": "names labels label_languages show_labels prefixes source_prefix target_prefix",
-    "Running": "run_path resume config_path memory_limit kind threads scheduler workers exchange quiet verbose help",
+    "Running": "run_path resume config_path memory_limit kind threads scheduler workers exchange quiet verbose help "
+    "help_all",
     "The paper's method (temporal, dualmatch)": " ".join(
         [name for name in METHOD_OPTIONS if name not in (*_DECIDING, "memory_limit")] + ["checkpoint"]
     ),
 }
+
+_EVERYDAY: Final = (
+    "columns formats time_formats on_error output reasons force method min_confidence max_fdr seeds forbid names "
+    "labels run_path resume config_path quiet verbose help help_all"
+)
 
 
 def _check_output(context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
@@ -64,7 +70,13 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
     return output
 
 
-@click.command("align", cls=PanelCommand, panels={name: words.split() for name, words in _PANELS.items()})
+@click.command(
+    "align",
+    cls=PanelCommand,
+    panels={name: words.split() for name, words in _PANELS.items()},
+    everyday=_EVERYDAY.split(),
+    more="More options (the paper's method, RDF, clusters): dualmatch align --help-all",
+)
 @graphs_argument
 @path_option(
     "-o",
@@ -134,6 +146,7 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
 @json_option
 @force_option
 @talk_options
+@help_all_option
 def align_command(
     paths: tuple[Path, ...],
     output: Path | None,

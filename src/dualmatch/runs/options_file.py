@@ -133,7 +133,7 @@ def read_options_file(path: Path) -> RunOptions:
     problems: list[str] = []
     run = _options_in(_read(path), problems)
     unknown = sorted(set(run.options) - set(Config.model_fields))
-    problems[:0] = [f"there is no option {name}; see dualmatch align --help" for name in unknown]
+    problems[:0] = [f"there is no option {name}; see dualmatch align --help-all" for name in unknown]
     try:
         Config.checked(**_without(run.options, unknown))
     except ConfigError as error:
