@@ -117,6 +117,39 @@ def test_entities_for_namespaces_are_read(tmp_path: Path) -> None:
     assert graph.entities == ("http://e/o", "http://e/s")
 
 
+_COMMENTED = "<<( <http://e/a> <http://e/c> #)>>\n"
+_DEEP = {
+    "brackets.jsonld": '{"http://e/a":' * 3000 + "1" + "}" * 3000,
+    "lists.jsonld": "[" * 3000 + "]" * 3000,
+    "strings.jsonld": '{"http://e/x":"}\\\\\\"}","http://e/a":' * 3000 + "1" + "}" * 3000,
+    "terms.ttl": f"{TRIPLE}<http://e/s> <http://e/p> " + "<<( <http://e/s> <http://e/p> " * 1500 + "1" + " )>>" * 1500,
+    "comments.ttl": f"{TRIPLE}<http://e/s> <http://e/p> " + _COMMENTED * 3000 + "1" + ")>>" * 3000,
+    "before.ttl": f"{TRIPLE}<http://e/s> <http://e/p> '{')>>' * 3000}' . <http://e/s> <http://e/p> "
+    + "<<( :s :p " * 3000,
+    "elements.rdf": XML.format("<e:a><e:b>" * 700 + "</e:b></e:a>" * 700),
+    "comments.rdf": XML.format("<e:A><e:p><!-- </ </ -->" * 1500 + "</e:p></e:A>" * 1500),
+    "long-comment.rdf": XML.format("<e:A><e:p><!--" + " " * 70_000 + "</" * 9 + "-->" + "<e:A><e:p>" * 600),
+    "cdata.rdf": XML.format("<e:A><e:p><![CDATA[</ </]]>" * 1500),
+    "attributes.rdf": XML.format("<e:A e:x='/>'><e:p>" * 1500),
+}
+
+
+@pytest.mark.parametrize("name", _DEEP)
+def test_what_is_nested_within_a_piece_or_hides_its_ends_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="within each other"):
+        read_graph(written(tmp_path / name, _DEEP[name]))
+
+
+def test_what_only_looks_nested_is_read(tmp_path: Path) -> None:
+    term = "<http://e/s> <http://e/p#q> <<( <http://e/a> <http://e/b#c> 'x # )>> y' )>> . # <<( <<(\n"
+    read_graph(written(tmp_path / "many.ttl", TRIPLE + term * 5000))
+    element = "<e:A rdf:about='http://e/s'><!-- <e:B> <e:B> --><e:p rdf:resource='http://e/o'/><e:q>a > b</e:q></e:A>"
+    assert read_graph(written(tmp_path / "many.rdf", XML.format(element * 5000))).n_facts == 2  # and its class
+    node = '{"@id": "http://e/s%d", "http://e/p": [{"@id": "http://e/o"}], "http://e/q": "[{[{\\"[{"}'
+    whole = "[" + ",".join(node % number for number in range(3000)) + "]"
+    assert read_graph(written(tmp_path / "many.jsonld", whole)).n_facts == 3000
+
+
 @pytest.mark.parametrize("name", ["deep.nt", "deep.ttl", "deep.trig"])
 def test_nested_triple_terms_are_refused(tmp_path: Path, name: str) -> None:
     deep = "<<( <http://e/s> <http://e/p> " * 20_000 + "<http://e/o>" + " )>>" * 20_000

@@ -244,3 +244,11 @@ def test_a_broken_first_line_of_a_dump_costs_that_line(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"id": "Q5", "claims": {"P1": [\n' + json.dumps(ADA) + "\n")
     assert facts_of(read_graph(path, on_error="skip")) == FACTS
+
+
+@pytest.mark.parametrize(("kind", "tail"), [("item", "Q31"), ("property", "P31"), ("lexeme", "L31")])
+def test_an_entity_given_by_kind_and_number(tmp_path: Path, kind: str, tail: str) -> None:
+    value = {"type": "wikibase-entityid", "value": {"entity-type": kind, "numeric-id": 31}}
+    entity = {"id": "Q1", "claims": {"P2": [statement({"snaktype": "value", "datavalue": value})]}}
+    (tmp_path / "one.json").write_text(json.dumps(entity) + "\n")
+    assert read_graph(tmp_path / "one.json").entities == tuple(sorted((tail, "Q1")))

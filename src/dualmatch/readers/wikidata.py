@@ -88,6 +88,14 @@ def _entity_text(line: bytes) -> bytes:
     return b"" if text in (b"[", b"]") else text
 
 
+_LETTERS: Final = {"item": "Q", "property": "P", "lexeme": "L"}
+
+
+def _id_by_number(value: dict[str, Any]) -> str:
+    """The id of an entity that old files give by its kind and number."""
+    return f"{_LETTERS[value.get('entity-type', 'item')]}{_whole(value['numeric-id'])}"
+
+
 class _WikidataReader:
     def __init__(self, path: Path, collector: Collector) -> None:
         self.path, self.collector = path, collector
@@ -191,7 +199,7 @@ class _WikidataReader:
         try:
             kind, value = (statement["mainsnak"]["datavalue"][part] for part in ("type", "value"))
             if kind == "wikibase-entityid":
-                tail = _text(value["id"]) if "id" in value else f"Q{_whole(value['numeric-id'])}"
+                tail = _text(value["id"]) if "id" in value else _id_by_number(value)
                 begin, end = self._interval(statement.get("qualifiers") or {}, head, relation, number, place)
                 self._facts.append((number, head, relation, tail, begin, end))
             elif kind == "time":

@@ -7,8 +7,9 @@ not by grammar; no data comes near these limits.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,8 @@ class BoundedFile:
 
     def __init__(self, file: BinaryIO, path: Path, format: str) -> None:
         self._file, self._name, self._format = file, shown(path), format
-        self._ready, self._before = memoryview(b""), b""
-        self._depth = self._lines = self._entities = self._longest = self._expanded = self._total = 0
+        self._ready, self._nesting = memoryview(b""), _NESTINGS.get(format, _TripleTerms)()
+        self._lines = self._entities = self._longest = self._expanded = self._total = 0
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; as many as come at once where that is negative."""
@@ -48,31 +49,13 @@ class BoundedFile:
         if self._format == "rdfxml":
             data = self._with_whole_declarations(data)
             self._check_entities(data)
-        self._depth += self._deeper_in(self._before + data if self._format != "jsonld" else data, len(data))
-        if self._depth > DEEPEST:
+        if self._nesting.deepest_in(data) > DEEPEST:
             raise InputError(
                 f"{self._name}:{self._lines + 1}: more than {DEEPEST:,} brackets, elements or triple terms within each "
                 "other; no data is nested so"
             )
-        self._before = data[-2:]
         self._lines += data.count(b"\n")
         return data
-
-    def _deeper_in(self, since: bytes, new: int) -> int:
-        """By how much the nesting grows in a piece of `new` bytes; `since` begins with up to two bytes before it."""
-        one = np.frombuffer(since, np.uint8)  # arrays compare bytes many times as fast as bytes.count finds pairs
-        old = len(since) - new
-        if self._format == "jsonld":
-            return _how_many(one, b"{") + _how_many(one, b"[") - _how_many(one, b"}") - _how_many(one, b"]")
-        if self._format != "rdfxml":
-            return _how_many(one, b"<<(") - _how_many(one, b")>>")
-        this, following = (one[max(old - 1, 0) :][part] for part in (slice(None, -1), slice(1, None)))
-        is_tag, is_slash = this == ord("<"), following == ord("/")
-        begins = np.count_nonzero(one[old:] == ord("<"))
-        ends = 2 * np.count_nonzero(is_tag & is_slash) + np.count_nonzero((this == ord("/")) & (following == ord(">")))
-        if b"!" in since or b"?" in since:  # hardly ever
-            ends += np.count_nonzero(is_tag & ((following == ord("!")) | (following == ord("?"))))
-        return int(begins - ends)
 
     def _with_whole_declarations(self, data: bytes) -> bytes:
         """With as much more as it takes not to end within the declaration of an entity."""
@@ -107,15 +90,142 @@ class BoundedFile:
                 raise InputError(f"{self._name}: its entities expand to far more than it holds; write them out")
 
 
-def _how_many(data: NDArray[np.uint8], token: bytes) -> int:
-    """How often a token of one to three bytes occurs."""
-    size = len(data) - len(token) + 1
-    if size <= 0:
-        return 0
-    found = data[:size] == token[0]
+_QUOTE: Final = 2
+_JSON: Final = np.zeros(256, np.int8)  # what a byte of JSON means for its nesting
+_JSON[list(b'{["}]')] = [1, 1, _QUOTE, -1, -1]
+
+
+class _Nesting(Protocol):
+    def deepest_in(self, data: bytes) -> int:
+        """How deep the next piece goes."""
+        ...
+
+
+class _Brackets:
+    """Nesting of JSON: brackets outside strings."""
+
+    def __init__(self) -> None:
+        self._depth, self._in_string, self._escaped = 0, 0, False
+
+    def deepest_in(self, data: bytes) -> int:
+        if self._escaped:
+            data, self._escaped = data[1:], False
+        if b"\\" in data:
+            data = re.sub(rb"\\.", b"", data, flags=re.DOTALL)
+            if data.endswith(b"\\"):
+                data, self._escaped = data[:-1], True
+        kind = _JSON[np.frombuffer(data, np.uint8)]
+        kind = kind[kind != 0]
+        if not len(kind):
+            return self._depth
+        is_quote = kind == _QUOTE
+        inside = (np.cumsum(is_quote) + self._in_string) & 1
+        self._in_string = int(inside[-1])
+        depth = self._depth + np.cumsum(np.where((inside == 1) | is_quote, 0, kind))
+        self._depth = max(int(depth[-1]), 0)
+        return int(depth.max())
+
+
+class _Tokens:
+    """Nesting of what begins and ends with tokens, in a text whose comments are left out."""
+
+    def __init__(self) -> None:
+        self._depth, self._before = 0, b""
+
+    def deepest_in(self, data: bytes) -> int:
+        """How deep the next piece goes. It never goes below nothing: what ends more than began hides nothing."""
+        text = self._before + self._without_comments(data)
+        cut = max(len(text) - 2, 0)  # a token may begin in the last two bytes
+        one, self._before = np.frombuffer(text, np.uint8), text[cut:]
+        place, step = self._steps(one, cut)
+        if not len(step):
+            return self._depth
+        order = np.argsort(place, kind="stable")
+        walk = self._depth + np.cumsum(step[order])
+        low = np.minimum(np.minimum.accumulate(walk), 0)
+        self._depth = int(walk[-1] - low[-1])
+        return int((walk - low).max())
+
+    def _without_comments(self, data: bytes) -> bytes:
+        raise NotImplementedError
+
+    def _steps(self, one: NDArray[np.uint8], end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where something begins (1) or ends (-1), before some place."""
+        raise NotImplementedError
+
+
+class _TripleTerms(_Tokens):
+    """Triple terms of Turtle and TriG."""
+
+    _IGNORED: Final = re.compile(rb"<[^<>\s]*>|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*")
+
+    def _without_comments(self, data: bytes) -> bytes:
+        may_hide = b"#" in data and (self._depth > 0 or b"<<(" in data)
+        return self._IGNORED.sub(b"", data) if may_hide else data
+
+    def _steps(self, one: NDArray[np.uint8], end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        begins, ends = (np.flatnonzero(_at(one, token)[:end]) for token in (b"<<(", b")>>"))
+        return np.append(begins, ends), np.repeat([1, -1], [len(begins), len(ends)])
+
+
+class _Elements(_Tokens):
+    """Elements of XML."""
+
+    _IGNORED: Final = re.compile(rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
+    _ENDS: Final = {b"<!--": b"-->", b"<![C": b"]]>", b"<?": b"?>"}
+    _AFTER_ITS_END: Final = re.compile(rb"/>[^<>]*>")  # perhaps an attribute that holds the end of an element
+    _VALUE: Final = re.compile(rb"\"[^\"<]*\"|'[^'<]*'")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._inside = b""  # the end of the comment, CDATA or instruction that the last piece ended in
+        self._tail = b""
+
+    def _without_comments(self, data: bytes) -> bytes:
+        if self._inside:
+            data = self._tail + data
+            at = data.find(self._inside)
+            if at < 0:
+                self._tail = data[-2:]
+                return b""
+            data, self._inside = data[at + len(self._inside) :], b""
+        if b"<!" in data or b"<?" in data:
+            data = self._IGNORED.sub(self._ignored, data)
+        return self._VALUE.sub(b"", data) if self._AFTER_ITS_END.search(data) else data
+
+    def _ignored(self, found: re.Match[bytes]) -> bytes:
+        text = found[0]
+        end = next(end for begin, end in self._ENDS.items() if text.startswith(begin))
+        if not text.endswith(end) or len(text) < len(end) + 2:
+            self._inside, self._tail = end, text[-2:]
+        return b""
+
+    def _steps(self, one: NDArray[np.uint8], end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        slash = one == ord("/")
+        tag, after = _at(one, b"<")[:end], np.append(one, [0, 0])[1 : end + 1]
+        is_end = after == ord("/")
+        other = (after == ord("!")) | (after == ord("?"))  # a declaration
+        begins, ends = np.flatnonzero(tag & ~is_end & ~other), np.flatnonzero(tag & is_end)
+        closed = np.flatnonzero(slash[:end] & (after == ord(">")))
+        sizes = [len(begins), len(ends) + len(closed)]
+        return np.concatenate([begins, ends, closed]), np.repeat([1, -1], sizes)
+
+
+_NESTINGS: Final[dict[str, Callable[[], _Nesting]]] = {
+    "jsonld": _Brackets,
+    "rdfxml": _Elements,
+    "turtle": _TripleTerms,
+    "trig": _TripleTerms,
+}
+
+
+def _at(data: NDArray[np.uint8], token: bytes) -> NDArray[np.bool_]:
+    """Where a token of one to three bytes begins: (n_bytes,)."""
+    found: NDArray[np.bool_] = data == token[0]
     for place in range(1, len(token)):
-        found &= data[place : place + size] == token[place]
-    return int(np.count_nonzero(found))
+        found[: len(data) - place] &= data[place:] == token[place]
+        found[max(len(data) - place, 0) :] = False
+    return found
 
 
 def is_nested_too_deep(line: bytes) -> bool:
