@@ -6,8 +6,10 @@ DUALMATCH_CHROMIUM=/usr/bin/chromium python docs/images/make_images.py
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,11 +18,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from dualmatch import explain
 from dualmatch.app.serve import AppServer
 from dualmatch.app.workspace import Workspace
+from dualmatch.links.read import read_name_pairs
 from dualmatch.research.demo import DemoResult, run_demo
 from dualmatch.review.queue import Tab
 from dualmatch.review.serve import Endpoint, ReviewServer, open_session
+from dualmatch.simulate.people import TRUE_PAIRS
 
 HERE = Path(__file__).parent
+APP = Path(tempfile.gettempdir()) / "parish-books"  # in a picture
 
 
 def draw(folder: Path) -> None:
@@ -37,8 +42,9 @@ def draw(folder: Path) -> None:
         serving.session.prepare()  # no picture of a page that still waits for its reasons
         thread = threading.Thread(target=serving.run)
         thread.start()
-        draw_review(browser, serving, doubtful(result))
-        draw_app(browser, folder / "app")
+        truth = dict(read_name_pairs(result.files[0].with_name(TRUE_PAIRS)))
+        draw_review(browser, serving, doubtful(result), truth)
+        draw_app(browser)
         browser.close()
         serving.stop()
         thread.join()
@@ -62,9 +68,10 @@ def both_schemes(page: Page, name: str) -> None:
     page.emulate_media(color_scheme="light")
 
 
-def draw_app(browser: Browser, folder: Path) -> None:
+def draw_app(browser: Browser) -> None:
     """What was understood of the sample, light and wide; the finished run, dark and narrow."""
-    with Workspace.opened(folder) as workspace:
+    APP.mkdir()  # nobody else's
+    with Workspace.opened(APP) as workspace:
         serving = AppServer(workspace, Endpoint(), most=2 * 10**9)
         thread = threading.Thread(target=serving.run)
         thread.start()
@@ -80,28 +87,37 @@ def draw_app(browser: Browser, folder: Path) -> None:
         page.screenshot(path=HERE / "app-dark.png")
         serving.stop()
         thread.join()
+    shutil.rmtree(APP)
 
 
-def draw_review(browser: Browser, serving: ReviewServer, row: int) -> None:
+def draw_review(browser: Browser, serving: ReviewServer, row: int, truth: Mapping[str, str]) -> None:
     """The queue after a few decisions, a doubtful pair, and what a spot check has found."""
     home = f"http://{urlsplit(serving.address).netloc}"
     page = browser.new_page(viewport={"width": 1100, "height": 900})
     page.goto(serving.address)
     page.keyboard.press("o")
     page.wait_for_url("**/pair/**")
-    for key in "aara":
-        with page.expect_navigation():
-            page.keyboard.press(key)
+    for _ in range(5):
+        answer(page, serving, truth)
     page.goto(f"{home}/pair/{row}")
     both_schemes(page, "review")
     page.goto(home)
     both_schemes(page, "queue")
     page.goto(f"{home}/pair/{serving.session.queue.tabs[Tab.SPOT][0]}?tab=spot")
     for _ in range(24):
-        with page.expect_navigation():
-            page.keyboard.press("a")
+        answer(page, serving, truth)
     page.goto(f"{home}/?tab=spot")
     page.screenshot(path=HERE / "spot-check.png")
+
+
+def answer(page: Page, serving: ReviewServer, truth: Mapping[str, str]) -> None:
+    """Decide the pair that is shown as the truth has it."""
+    basis = serving.session.queue.basis
+    source = basis.source.entities[int(urlsplit(page.url).path.rpartition("/")[2])]
+    shown = page.locator(".rivals li[aria-current] button").first.get_attribute("value")
+    is_right = shown is not None and truth.get(source) == basis.target.entities[int(shown)]
+    with page.expect_navigation():
+        page.keyboard.press("a" if is_right else "r" if source in truth else "n")
 
 
 if __name__ == "__main__":

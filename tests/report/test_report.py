@@ -79,6 +79,7 @@ def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: 
     assert "prefers-color-scheme: dark" in style
     assert "@media print" in style
     for words in (
+        "In the folder of the links:",
         "When facts begin",
         "to the day",
         "by how many facts they have",
