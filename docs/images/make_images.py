@@ -75,7 +75,7 @@ def draw_app(browser: Browser) -> None:
         serving = AppServer(workspace, Endpoint(), most=2 * 10**9)
         thread = threading.Thread(target=serving.run)
         thread.start()
-        page = browser.new_page(viewport={"width": 1100, "height": 900})
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.goto(serving.address)
         page.click("text=Use the sample")
         page.wait_for_selector(".go", timeout=120_000)

@@ -57,6 +57,8 @@ def test_from_files_to_a_decision_by_keyboard(
         assert name in page.inner_text(f".drop:has({field}) .hint")
     press(page, "button.main")
     page.wait_for_selector(".go", timeout=60_000)  # follows the reading by itself
+    tops = page.eval_on_selector_all(".sides > section", "all => all.map(each => each.getBoundingClientRect().top)")
+    assert (tops[0] == tops[1]) == (screen is SCREENS[0])  # side by side where there is room
     assert_accessible(page)
     page.click("summary >> nth=0")
     assert_accessible(page)
