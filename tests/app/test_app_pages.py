@@ -17,10 +17,12 @@ import pytest
 
 from conftest import refused
 from dualmatch import InputError, read_graph
+from dualmatch.app.reviews import Reviews
 from dualmatch.app.serve import AppServer
 from dualmatch.app.workspace import Workspace
 from dualmatch.cli.main import main
-from dualmatch.links.decisions import read_decisions
+from dualmatch.links.decisions import ConflictError, read_decisions
+from dualmatch.links.opinions import Verdict
 from reviewing import Answer, Client, app_served
 
 BOUNDARY = "----a-boundary"
@@ -294,6 +296,30 @@ def test_pages_and_report_hold_no_script_of_their_own(aligned: AppServer) -> Non
     script = client.ask("/static/app.js").text
     for unsafe in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
         assert unsafe not in script
+
+
+def test_decisions_are_applied_to_the_final_links(aligned: AppServer) -> None:
+    client = Client(aligned.address)
+    assert "Final links" not in client.ask("/1/align").text
+    assert client.ask("/1/review/").status == 200
+    assert "Final links" not in client.ask("/1/align").text  # nothing is decided
+    assert client.post("/1/review/decide", verdict="none", source=3, seen=0).status == 303
+    (where,) = re.findall(r'href="([^"]*)"><b>Final links', client.ask("/1/align").text)
+    answer = client.ask(where)
+    assert answer.status == 200
+    assert "\tno match\treview" in answer.text
+
+
+def test_a_review_is_opened_anew_after_a_new_run(aligned: AppServer) -> None:
+    pair, reviews = aligned.workspace.pair(1), Reviews(aligned.workspace)
+    before = reviews.of(pair)
+    assert reviews.of(pair) is before
+    os.utime(pair.links, (1, 1))
+    after = reviews.of(pair)
+    assert after is not before
+    assert after.session.log.state.last == 0
+    with pytest.raises(ConflictError, match="look again"):  # the old one holds no file open
+        before.session.log.decide(Verdict.SKIP, "x", None, 0)
 
 
 def test_a_pair_that_is_not_aligned_has_no_report(serving: AppServer, client: Client) -> None:

@@ -63,5 +63,7 @@ class Reviews:
                 again = Realignment(session, free_name(links))
                 pages = review_app(session, again, naming, f"/{pair.number}/review", menu_of(pair, "Review"))
                 threading.Thread(target=session.prepare, name="prepare", daemon=True).start()
+                if known is not None:
+                    known.session.log.close()
                 known = self._opened[pair.number] = OpenReview(written, session, again, pages)
         return known

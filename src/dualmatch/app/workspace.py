@@ -28,7 +28,9 @@ from dualmatch.files.atomic import sync, write_text
 from dualmatch.files.locking import LOCK, locked, writer_of
 from dualmatch.files.plain_data import read_json
 from dualmatch.files.temporary import folder_beside
+from dualmatch.links.decisions import read_decisions
 from dualmatch.readers.read_options import ReadOptions
+from dualmatch.review.serve import decisions_of
 from dualmatch.runs.folder import links_of
 from dualmatch.runs.record import RunRecord, read_folder_record
 from dualmatch.simulate.chronicle import (
@@ -134,6 +136,14 @@ class Pair:
         if self.state != "finished":
             raise InputError("These two files are not aligned yet.")
         return links_of(self.run)
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether anything was decided about the links."""
+        with suppress(DualMatchError):
+            path = decisions_of(self.links)
+            return path.exists() and bool(read_decisions(path).decided)
+        return False
 
 
 def _write_about(folder: Path, files: tuple[Path, Path], reading: Reading) -> None:

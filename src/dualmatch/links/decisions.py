@@ -70,6 +70,7 @@ class DecisionLog:
         self._lock = threading.RLock()
         self._state = DecisionState()
         self._is_ahead = False  # whether the state holds rows that are not committed
+        self._is_closed = False
 
     @classmethod
     def open(cls, path: Path, create: bool = True, reviewer: str = "") -> Self:
@@ -100,7 +101,9 @@ class DecisionLog:
             return cls(connection, path, reviewer, format)
 
     def close(self) -> None:
-        self._connection.close()
+        with self._lock:
+            self._is_closed = True
+            self._connection.close()
 
     @property
     def state(self) -> DecisionState:
@@ -121,6 +124,8 @@ class DecisionLog:
         if not self._lock.acquire(timeout=_PATIENCE):
             raise self._busy()
         try:
+            if self._is_closed:
+                raise ConflictError(f"{self.path}: was closed in the meantime; look again")
             yield
         finally:
             self._lock.release()

@@ -76,7 +76,7 @@ def open_session(
     `reviewer`: who decides; the login name where None. `others`: files of other reviewers, taken into the decisions.
     """
     run = read_run(links, folder, show_labels)
-    path = links.with_name(f"{links.name}.decisions.db") if decisions is None else decisions
+    path = decisions_of(links) if decisions is None else decisions
     log = DecisionLog.open(path, reviewer=login_name() if reviewer is None else reviewer.strip())
     for other in others:
         with closing(DecisionLog.open(other, create=False)) as theirs:
@@ -99,6 +99,11 @@ def open_session(
             run.basis.source.name,
         )
     return session
+
+
+def decisions_of(links: Path) -> Path:
+    """The file of decisions about links where no other is given."""
+    return links.with_name(f"{links.name}.decisions.db")
 
 
 def login_name() -> str:
