@@ -189,6 +189,27 @@ def test_files_are_kept_in_the_folder_under_names_of_ours(
     assert "<script>alert" not in client.ask("/1/").text
 
 
+def test_names_in_any_script_are_shown(serving: AppServer, client: Client) -> None:
+    table = b"head,relation,tail\na,b,c\n"
+    assert upload(client, ("данные.csv", table), ("C:\\x\\\u202e<b>数据.csv", table)).status == 303
+    assert until(lambda: is_over(client, "reading"))
+    assert files_below(serving.workspace.folder / "1") >= {"source/file.csv", "target/b.csv"}
+    assert client.post("/1/read", side="source", on_error="skip").status == 303
+    for path in ("/", "/1/", "/1/align"):
+        page = client.ask(path).text
+        assert "данные.csv" in page
+        assert "数据" in page
+        assert "\u202e" not in page
+        assert "<b>数据" not in page
+    about = serving.workspace.folder / "1" / "pair.json"
+    kept = json.loads(about.read_text())
+    assert kept["called"][0] == "данные.csv"
+    for spoilt in (["x" * 500, "y"], "xy", [1, 2], ["", "a"], ["a"]):
+        about.write_text(json.dumps({**kept, "called": spoilt}))
+        assert max(map(len, serving.workspace.pair(1).names)) <= 200
+        assert client.ask("/1/align").status == 200
+
+
 FINE = ("a.csv", b"head,relation,tail\na,b,c\n")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from pathlib import Path
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -106,8 +105,8 @@ class _Views:
 
     async def upload(self, request: Request) -> Response:
         with self._workspace.draft() as draft:
-            files = await receive_files(request, draft, self._most)
-            pair = await run_in_threadpool(self._workspace.add, draft, files)
+            files, called = await receive_files(request, draft, self._most)
+            pair = await run_in_threadpool(self._workspace.add, draft, files, called)
         self._children.understand(pair)
         return RedirectResponse(f"/{pair.number}/", 303)
 
@@ -224,7 +223,7 @@ class _Views:
 
     def links(self, request: Request) -> Response:
         pair = self._pair(request)
-        name = f"{Path(pair.names[0]).name}-{Path(pair.names[1]).name}.links.tsv"
+        name = f"{pair.files[0].name}-{pair.files[1].name}.links.tsv"
         return FileResponse(pair.links, media_type="text/tab-separated-values; charset=utf-8", filename=name)
 
     def icon(self, request: Request) -> Response:

@@ -13,7 +13,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from dualmatch.app.workspace import SIDES
+from dualmatch.app.workspace import LONGEST_CALLED, SIDES
 from dualmatch.charts.markup import visible
 from dualmatch.files.compressed import PACKED
 from dualmatch.readers.read import FORMATS
@@ -43,7 +43,7 @@ def kept_name(called: str) -> str | None:
     >>> kept_name("run.sh") is None
     True
     """
-    base = re.split(r"[/\\]", called)[-1]
+    base = _base(called)
     end = next((end for end in sorted(EXTENSIONS, key=len, reverse=True) if base.lower().endswith(end)), None)
     if end is None:
         return None
@@ -51,10 +51,15 @@ def kept_name(called: str) -> str | None:
     return f"{stem or 'file'}{end}"
 
 
-async def receive_files(request: Request, draft: Path, most: int) -> tuple[Path, Path]:
-    """Write the files of the fields ``source`` and ``target`` into the folders of a draft; where they are, relative.
+def _base(called: str) -> str:
+    return re.split(r"[/\\]", called)[-1]
 
-    `most`: bytes that a file may have. An `HTTPException` says what is wrong.
+
+async def receive_files(request: Request, draft: Path, most: int) -> tuple[tuple[Path, Path], tuple[str, str]]:
+    """Write the files of the fields ``source`` and ``target`` into the folders of a draft.
+
+    Where they are, relative, and what they were called. `most`: bytes that a file may have. An `HTTPException` says
+    what is wrong.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
@@ -92,7 +97,7 @@ class _Form:
         self._received = self._parts = self._count = 0
         self._is_whole = False
         self.trouble: HTTPException | None = None
-        self._found: dict[str, Path] = {}
+        self._found: dict[str, tuple[Path, str]] = {}
         self._file: BinaryIO | None = None
         self._written = 0
         self._field, self._value, self._headers = b"", b"", dict[bytes, bytes]()
@@ -112,7 +117,7 @@ class _Form:
         if self._received > 4 * self._most + (1 << 20):
             raise HTTPException(413, "The upload is too large.")
 
-    def files(self) -> tuple[Path, Path]:
+    def files(self) -> tuple[tuple[Path, Path], tuple[str, str]]:
         if self.trouble is not None:
             raise self.trouble
         if not self._is_whole:
@@ -120,7 +125,8 @@ class _Form:
         missing = [side for side in SIDES if side not in self._found]
         if missing:
             raise HTTPException(400, f"Choose two files; the {' and the '.join(missing)} is missing.")
-        return self._found["source"], self._found["target"]
+        (source, source_called), (target, target_called) = (self._found[side] for side in SIDES)
+        return (source, target), (source_called, target_called)
 
     def _end(self) -> None:
         self._is_whole = True
@@ -168,7 +174,7 @@ class _Form:
             return
         path = Path(side, name)
         self._file, self._written = (self._draft / path).open("xb"), 0
-        self._found[side] = path
+        self._found[side] = path, _base(called)[:LONGEST_CALLED]
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._file is None:

@@ -1,7 +1,7 @@
 """The folder of the app: a numbered folder for each pair of files. What is known of a pair is in its files only.
 
 FOLDER/lock               which process serves it
-FOLDER/1/pair.json        the two files and how to read them; ``dualmatch align --config`` takes it
+FOLDER/1/pair.json        the two files, their names and how to read them; ``dualmatch align --config`` takes it
 FOLDER/1/source/…         the file of the source, and target/… that of the target
 FOLDER/1/true_pairs.tsv   where the truth is known: of the sample
 FOLDER/1/understood.json  what was understood of the files (`dualmatch.app.understanding`)
@@ -49,6 +49,7 @@ DEFAULT_FOLDER: Final = "dualmatch-app"
 SIDES: Final = ("source", "target")
 PAIR: Final = "pair.json"
 RUN: Final = "run"
+LONGEST_CALLED: Final = 200
 NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
 _KEPT: Final = re.compile(r"(source|target)/[A-Za-z0-9_-]{1,60}(\.[a-z0-9]{1,10}){1,2}")
 
@@ -88,6 +89,10 @@ class Pair:
 
     @property
     def names(self) -> tuple[str, str]:
+        """What the files were called by whoever gave them; text of theirs, to be made safe to show."""
+        match self._about.get("called"):
+            case [str(source), str(target)] if source and target:
+                return source[:LONGEST_CALLED], target[:LONGEST_CALLED]
         return self.files[0].name, self.files[1].name
 
     @cached_property
@@ -102,7 +107,7 @@ class Pair:
 
     def with_reading(self, reading: Reading) -> Pair:
         """The same with other options of reading, once they are on the disk."""
-        _write_about(self.folder, self.files, reading)
+        _write_about(self.folder, self.files, self.names, reading)
         return Pair(self.folder)
 
     @property
@@ -146,9 +151,12 @@ class Pair:
         return False
 
 
-def _write_about(folder: Path, files: tuple[Path, Path], reading: Reading) -> None:
+def _write_about(folder: Path, files: tuple[Path, Path], called: tuple[str, str], reading: Reading) -> None:
     options = {side: each for side, each in zip(SIDES, (each.as_dict() for each in reading), strict=True) if each}
-    about = {"files": [str(file) for file in files], "options": options}
+    about: dict[str, Any] = {"files": [str(file) for file in files]}
+    if any(name != file.name for name, file in zip(called, files, strict=True)):
+        about["called"] = called
+    about["options"] = options
     write_text(folder / PAIR, json.dumps(about, ensure_ascii=False, indent=1) + "\n")
 
 
@@ -198,9 +206,9 @@ class Workspace:
                 (path / side).mkdir()
             yield path
 
-    def add(self, draft: Path, files: tuple[Path, Path]) -> Pair:
+    def add(self, draft: Path, files: tuple[Path, Path], called: tuple[str, str] | None = None) -> Pair:
         """Make a pair of a draft; it is on the disk as a whole, or not at all."""
-        _write_about(draft, files, (ReadOptions(), ReadOptions()))
+        _write_about(draft, files, called or (files[0].name, files[1].name), (ReadOptions(), ReadOptions()))
         for path in (*(draft / file for file in files), *(draft / side for side in SIDES), draft):
             sync(path)
         with self._adding:
