@@ -96,3 +96,29 @@ def test_a_time_that_looks_like_nothing_gets_no_format(tmp_path: Path) -> None:
         f"{path}:2: 'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
         "1 of 1 dates in 'time' cannot be read; fix them, or say how they are written with --time-format",
     ]
+
+
+def test_from_and_to_are_begin_and_end_where_there_are_both() -> None:
+    names = ["subject", "predicate", "object", "From", "to"]
+    assert dict(table_shape(names, None, "a.csv").places)["begin"] == 3
+    assert dict(table_shape(names, None, "a.csv").places)["end"] == 4
+    with pytest.raises(InputError, match=r"cannot tell.*begin=from,end=to"):
+        table_shape(["person", "office", "from", "to"], None, "a.csv")
+    edges = table_shape(["from", "predicate", "to"], {"head": "from", "tail": "to"}, "a.csv")
+    assert dict(edges.places) == {"head": 0, "relation": 1, "tail": 2}
+
+
+@pytest.mark.parametrize(
+    ("names", "note"),
+    [
+        (["from"], "'from' is not read; if it holds times: --columns begin=from"),
+        (["start", "until date"], "'until date' is not read; if it holds times: --columns 'end=until date'"),
+        (["date_to"], None),
+        (["start", "end", "updated"], None),
+        (["place"], None),
+    ],
+)  # fmt: skip
+def test_a_column_that_is_not_read_though_it_is_called_a_date_is_reported(names: list[str], note: str | None) -> None:
+    found = table_shape(["subject", "predicate", "object", *names], None, "a.csv").note
+    assert found.startswith("a.csv: guessed that head is 'subject'")
+    assert found.endswith(f"; {note}") if note else "is not read" not in found

@@ -501,3 +501,36 @@ def test_any_table_is_a_graph_or_a_refusal(
 def test_the_example_has_the_names_of_the_table(header: str, example: str) -> None:
     said = refusal(f"{header}\n{','.join('abcdefg'[: header.count(',') + 1])}\n")
     assert f"say so with --columns {example}, or, if each row is an entity, --columns " in said
+
+
+def test_people_of_one_name_are_kept_apart_by_an_id_of_an_unusual_name() -> None:
+    rows = "17,John Smith,1801,Leeds\n18,John Smith,1850,York\n19,Ann Lee,1850,York\n"
+    found = reading(f"pid,full_name,born,town\n{rows}")
+    assert found.graph.n_entities == 5
+    assert found.notes[0].endswith(
+        "a.csv: guessed that id is 'pid' (to change that, --columns id=full_name), label is 'full_name'"
+    )
+    assert {use.column: use.roles for use in found.columns} == {
+        "pid": ("id",), "full_name": ("label",), "born": ("date",), "town": ("tail",)
+    }  # fmt: skip
+    with pytest.raises(InputError) as error:
+        reading(f"slug,full_name,born,town\n{rows}")
+    assert str(error.value) == (
+        "a.csv: 'full_name' repeats; is 'slug' the id? say --columns id=slug,label=full_name, or, if rows of one name "
+        "are one entity, --columns id=full_name,label=full_name"
+    )
+    assert reading(f"slug,full_name,born,town\n{rows}", "id=full_name,label=full_name").graph.n_entities == 4
+
+
+def test_a_code_that_repeats_is_no_id() -> None:
+    found = reading("name,country_code,born\nAda,GB,1815\nCharles,GB,1791\nBlaise,FR,1623\n")
+    assert {"Ada", "Charles", "Blaise"} <= {*found.graph.entities}
+    assert found.notes[0].endswith("a.csv: guessed that label is 'name', id is 'name'")
+
+
+def test_rows_that_list_each_value_with_each_other_say_a_neighbour_once() -> None:
+    rows = "".join(f"p1,Ada,{place},{child}\n" for place in ("London", "Kent") for child in ("Anne", "Ralph"))
+    assert facts_of(reading(f"id,name,place,child\n{rows}", "id=id,tail=place,tail=child").graph) == [
+        ("p1", "child", "Anne", "?", "?"), ("p1", "child", "Ralph", "?", "?"),
+        ("p1", "place", "Kent", "?", "?"), ("p1", "place", "London", "?", "?"),
+    ]  # fmt: skip

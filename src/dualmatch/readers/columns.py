@@ -50,6 +50,8 @@ class TableShape:
     kinds: Mapping[str, str | None] | None = None
     """For a table with a row for each entity: which of `KINDS` each column of `relations` is, None where its values
     are to decide. None for a table of facts."""
+    id_is_name: bool = False
+    """Whether names are the ids of a table of entities because no column's name says that it holds ids."""
     may_end_early: bool = False
     """Whether rows may end after the tail: where a column says what a time is, those without a time often do."""
     may_lack_tail: bool = False
@@ -175,7 +177,9 @@ def _entity_shape(names: Sequence[str], guess: Guess) -> TableShape:
     others = [place for place in range(len(names)) if place not in places.values() or place in asked]
     relations = {str(place): names[place] or f"column {place + 1}" for place in others}
     kinds = {str(place): asked.get(place) for place in others}
-    return TableShape(places | {name: int(name) for name in relations}, True, len(names), guess.note, relations, kinds)
+    id_is_name = "id" not in guess.asked and guess.places.get("label") == guess.places["id"]
+    columns = places | {name: int(name) for name in relations}
+    return TableShape(columns, True, len(names), guess.note, relations, kinds, id_is_name)
 
 
 def _shape_without_header(places: Mapping[str, Sequence[int]], constant: str | None, width: int) -> TableShape:

@@ -7,12 +7,13 @@ neighbours (values that repeat, or ids of the same table, name entities), or tex
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from dualmatch.errors import counted
+from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import LABEL
@@ -21,7 +22,7 @@ from dualmatch.readers.columns import TableShape
 from dualmatch.readers.facts import Collector, Mask, Rows, is_filled
 from dualmatch.readers.time_column import WRONG, TimeParser
 from dualmatch.readers.unread_dates import FEWEST
-from dualmatch.readers.usual_names import listed, names_a_date, names_an_entity
+from dualmatch.readers.usual_names import columns_option, listed, names_a_date, names_an_entity, names_an_id
 
 _NUMBER: Final = r"^[+-]?[0-9]+([.,][0-9]+)?$"
 _YEAR: Final = r"^(1[0-9]|20)[0-9]{2}(\.0)?$"
@@ -45,6 +46,8 @@ def collect_entity_table(collector: Collector) -> None:
     shape = collector.entity_rows[0][1]
     rows = _whole([rows for rows, _ in collector.entity_rows])
     collector.entity_rows.clear()
+    if shape.id_is_name:
+        rows, shape = _with_own_ids(rows, shape, collector)
     rejected = np.zeros(rows.table.height, dtype=bool)
     collector.reject(rows, ~is_filled(rows.table["head"]), rejected, lambda _: "no id; every row needs one")
     rows = rows.part(~rejected, pl.exclude(LINE).str.strip_chars())
@@ -66,6 +69,43 @@ def collect_entity_table(collector: Collector) -> None:
         _add_column(rows, column, kind, shape.relations[column], ids, collector)
 
 
+def _with_own_ids(rows: Rows, shape: TableShape, collector: Collector) -> tuple[Rows, TableShape]:
+    """With a column of ids in place of names as ids, where there is one: people of one name are not the same."""
+    names = rows.table["head"].str.strip_chars()
+    label = next(each.column for each in reversed(collector.columns) if "label" in each.roles)
+    distinct = [
+        column
+        for column, kind in (shape.kinds or {}).items()
+        if kind is None and not names_a_date(shape.relations[column]) and _are_distinct(rows.table[column])
+    ]
+    own = [column for column in distinct if names_an_id(shape.relations[column])]
+    if len(own) != 1:
+        if distinct and names.filter(is_filled(names)).is_duplicated().any():
+            other = shape.relations[(own or distinct)[0]]
+            options = [columns_option([("id", each), ("label", label)]) for each in (other, label)]
+            raise InputError(
+                f"{shown(rows.path)}: {label[:40]!r} repeats; is {other[:40]!r} the id? say {options[0]}, or, if rows "
+                f"of one name are one entity, {options[1]}"
+            )
+        collector.note(shape.note)
+        return rows, shape
+    [column], name = own, shape.relations[own[0]]
+    change = f"to change that, {columns_option([('id', label)])}"
+    collector.note(f"{shown(rows.path)}: guessed that id is {name!r} ({change}), label is {label!r}")
+    uses = collector.columns
+    uses[:] = [replace(use, roles=("label",)) if use.column == label and "id" in use.roles else use for use in uses]
+    collector.use_column(rows.path, name, "id")
+    relations, kinds = (
+        {each: of[each] for each in of if each != column} for of in (shape.relations, shape.kinds or {})
+    )
+    table = rows.table.with_columns(head=pl.col(column)).drop(column)
+    return replace(rows, table=table), replace(shape, relations=relations, kinds=kinds)
+
+
+def _are_distinct(column: pl.Series) -> bool:
+    return bool(is_filled(column).all()) and not column.str.strip_chars().is_duplicated().any()
+
+
 def _add_column(rows: Rows, column: str, kind: str, name: str, ids: pl.Series, collector: Collector) -> None:
     rows = rows.split(column, collector.options.list_separator)
     filled = is_filled(rows.table[column])
@@ -75,6 +115,8 @@ def _add_column(rows: Rows, column: str, kind: str, name: str, ids: pl.Series, c
     if kind == "date":
         collector.add_dates(rows.part(filled, head, relation, pl.col(column).alias("time"), date_column=name))
     elif kind == "tail":
+        # Rows that list each value of one column with each of another say the same neighbour several times.
+        filled &= rows.table.select(pl.struct("head", column).is_first_distinct()).to_series().to_numpy()
         collector.add(rows.part(filled, head, relation, pl.col(column).alias("tail")))
         values = rows.table[column].filter(filled).unique()
         named = pl.DataFrame({"value": values.filter(~values.is_in(ids.implode()))})

@@ -156,7 +156,7 @@ class Collector:
             place = shown(path) if line is None else f"{shown(path)}:{line}"
             raise InputError(f"{place}: {len(header):,} columns, more than any table has; is its --format right?")
         shape = table_shape(header, self.options.columns, shown(path), line)
-        if shape.note:
+        if shape.note and not shape.id_is_name:  # there the rows may show that another column is the id
             self.note(shape.note)
         names = [name.strip() for name in header] if shape.has_header else [*map(str, range(1, len(header) + 1))]
         for column, name in enumerate(names):
@@ -350,7 +350,9 @@ class Collector:
         if is_empty:
             texts = [each.column for each in self.columns if "text" in each.roles]
             if texts:  # the notes that say so are not shown
-                left_out += f"; text, not compared: {listed(texts)}; if it holds dates or neighbours, say so: "
+                left_out += (
+                    f"{left_out and '; '}text, not compared: {listed(texts)}; if it holds dates or neighbours, say so: "
+                )
                 left_out += f"--columns date={texts[0][:40]} or tail={texts[0][:40]}"
             raise InputError(f"{name}: no facts; an empty graph cannot be aligned{left_out and f' ({left_out})'}")
         if left_out:

@@ -23,6 +23,8 @@ _USUAL: Final = {
 """Lower-case letters and digits of the names tables usually have, the likeliest first."""
 _NAMES: Final = ("head", "relation", "tail")
 _TIMES: Final = ("begin", "end", "time")
+_FROM_TO: Final = {"begin": "from", "end": "to"}
+"""A begin and an end where a table has both: one alone may be anything."""
 _DATE_WORDS: Final = re.compile(
     "born|birth|dob|died|death|dod|date|day|time|begin|began|start|started|since|from|end|ended|until|to|founded|"
     "foundation|inception|established|formed|created|opened|closed|dissolved|abolished|built|published|released|married|"
@@ -30,6 +32,7 @@ _DATE_WORDS: Final = re.compile(
     "years?|dates|yob|yod|baptised|baptized|buried|launched|completed|incorporated|joined|retired|floruit|reign|decade|"
     "century|signed|discovered|introduced|issued|registered|destroyed|demolished|disbanded|updated|modified|birthdays?"
 )
+_END_WORDS: Final = re.compile(r"(?:\b|_)(to|until|end|ended|last|till)(?:\b|_)")
 _DATE_PROPERTIES: Final = re.compile("p(569|570|571|575|576|577|580|582|585|606|619|729|730|1191|1619)")
 """Wikidata's."""
 _NO_DATE_WORDS: Final = re.compile(
@@ -41,6 +44,7 @@ _ENTITY_WORDS: Final = re.compile(
     "ids?|ref|key|father|mother|parent|spouse|wife|husband|partner|child|son|daughter|sibling|brother|sister|successor|"
     "predecessor|follows|precedes|replaces|replaced|boss|manager|supervisor|advisor|teacher|student|owner|leader|capital"
 )
+_ID_WORDS: Final = re.compile("id|key|code|no|nr|number|ref|pid|uid|uuid|gnd|viaf")
 _ROW_NUMBERS: Final = re.compile("(no|nr|number|row|rownumber|index|unnamed0)?")
 _NO_TAILS: Final = re.compile("source|url|link|website|image|photo|email|note|notes|.*label")
 """What no tail is usually called: where a fact comes from, labels."""
@@ -71,6 +75,9 @@ class Guess:
     def __init__(self, names: Sequence[str], asked: Mapping[str, Sequence[int]], where: str) -> None:
         self.names, self.where = names, where
         self.asked = {role: list(places) for role, places in asked.items()}
+        others = {place for role, each in asked.items() if role not in _TIMES for place in each}
+        free = {_plain(name) for place, name in enumerate(names) if place not in others}
+        self._has_from_to = {*_FROM_TO.values()} <= free
         self.is_of_entities = bool({"id", "date", "text"} & {*asked})
         if not self.is_of_entities and not {*asked} - {"label", "tail"} and ("label" in asked or not asked):
             self.is_of_entities = self._looks_like_entities()
@@ -87,7 +94,20 @@ class Guess:
                 others = [self.names[other] for other in self._candidates(role, used)]
                 instead = f" (not {listed(others)}: to change that, --columns {role}=NAME)" if others else ""
                 notes.append(f"{role} is {self.names[places[0]]!r}{instead}")
-        return f"{self.where}: guessed that {', '.join(notes)}" if notes else ""
+        parts = [f"guessed that {', '.join(notes)}"] if notes else []
+        parts += [] if self.is_of_entities else self._unread_times()
+        return f"{self.where}: {'; '.join(parts)}" if parts else ""
+
+    def _unread_times(self) -> list[str]:
+        """Says which column of a table of facts is not read though its name says date, if there is one."""
+        if "time" in self.places or {"begin", "end"} <= {*self.places} or {*_TIMES} & {*self.asked}:
+            return []
+        used = {place for places in self.places.values() for place in places}
+        unread = [name for place, name in enumerate(self.names) if place not in used and names_a_date(name)]
+        if not unread:
+            return []
+        role = "end" if "begin" in self.places or _END_WORDS.search(unread[0].lower()) else "begin"
+        return [f"{unread[0][:40]!r} is not read; if it holds times: {columns_option([(role, unread[0])])}"]
 
     def _looks_like_entities(self) -> bool:
         candidates = {role: self._candidates(role, ()) for role in _USUAL}
@@ -145,7 +165,7 @@ class Guess:
 
     def _candidates(self, role: str, used: Collection[int]) -> list[int]:
         """Free columns that may have the role, by usual names, the likeliest first."""
-        usual = _USUAL[role].split()
+        usual = _USUAL[role].split() + ([_FROM_TO[role]] if role in _FROM_TO and self._has_from_to else [])
         likely = [place for place, name in enumerate(self.names) if _plain(name) in usual and place not in used]
         if not likely and role in ("id", "label"):
             return [place for place in self._named_pair(role) if place not in used]
@@ -170,6 +190,15 @@ def names_an_entity(name: str) -> bool:
     [True, True, False]
     """
     return any(map(_ENTITY_WORDS.fullmatch, _words(name)))
+
+
+def names_an_id(name: str) -> bool:
+    """Whether a column's name says that it may hold the rows' own ids.
+
+    >>> [names_an_id(name) for name in ("pid", "member_no", "id_of_spouse")]
+    [True, True, False]
+    """
+    return bool(_ID_WORDS.fullmatch((_words(name) or [""])[-1]))
 
 
 def _words(name: str) -> list[str]:
