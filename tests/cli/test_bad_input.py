@@ -52,7 +52,7 @@ BAD_GRAPHS = [
     ("name twice", slip("ent_ids_1", 2, "11\tAda"), "ent_ids_1:2: name Ada stands above already; give each name once"),
     ("one column in rel_ids", slip("rel_ids_2", 2, "3"), "rel_ids_2:2: 1 tab-separated column; a name has 2"),
     ("not UTF-8", {"ent_ids_1": b"10\tAda\n11\tLond\xffn\n"}, "ent_ids_1:2: not UTF-8 text; convert the file to UTF-8"),
-    ("UTF-16", {"triples_1": TINY["triples_1"].encode("utf-16")}, "triples_1:1: not UTF-8 text; convert the file"),
+    ("UTF-16", {"triples_1": TINY["triples_1"].encode("utf-16")}, "triples_1:1: UTF-16; save it as UTF-8"),
     ("no time", {"triples_1": "10\t0\t11\n", "triples_2": "20\t2\t21\n"},
      "triples_1: no fact has a time, so time cannot distinguish its entities; without times, give seed pairs to start"),
     ("no time in common", {"triples_1": "10\t0\t11\t1\n", "triples_2": "20\t2\t21\t3\n"},

@@ -166,6 +166,14 @@ def test_inspect_counts_labels(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert "note: names are not compared: no entity of right.nt has a label\n" in capsys.readouterr().err
 
 
+def test_merge_compares_no_names_and_keeps_labels_of_one_side(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "right.nt").write_text(ring("b", {}))
+    (here / "none.tsv").write_text("source\ttarget\tconfidence\n")
+    main(["merge", "left.nt", "right.nt", *SHORT, "--links", "none.tsv", "-o", "m.tsv", "--entities", "ids.tsv"])
+    assert "compar" not in capsys.readouterr().err
+    assert (here / "ids.tsv").read_text().startswith("id\tsource\ttarget\tlabel\n")
+
+
 def test_of_many_labels_a_few_are_kept() -> None:
     graph = TemporalGraph.from_facts([("Q7", "met", "Q9")])
     rows = [("Q7", "alias", f"A{at}", "en") for at in range(5)] + [

@@ -104,7 +104,7 @@ def test_too_many_dates_that_cannot_be_read_leave_nothing_behind(
     before = sorted(here.iterdir())
     said = refused(capsys, "align", "bad.csv", "left.csv", "-o", "links.tsv")
     assert said.startswith("dualmatch: bad.csv:4: '1/12/1850' is not a date;")
-    assert "14 of 16 dates in 'time' cannot be read; add --time-format %d/%m/%Y" in said
+    assert "14 of 16 dates in 'year' cannot be read; add --time-format %d/%m/%Y" in said
     assert sorted(here.iterdir()) == before
     (here / "bad.csv").write_text(LEFT + "Eve,met,Adam,1850\n" * 8 + rows[0])
     main(["inspect", "bad.csv"])

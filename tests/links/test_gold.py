@@ -146,3 +146,31 @@ def test_partial_gold_is_proposed_and_seeds_are_reported(
     said = capsys.readouterr()
     assert "links were given as seeds and are left out, with their true pairs" in said.err
     assert json.loads(said.out)["abstention"]["precision"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gold.tsv", "Source\ttarget\nAda\tQ7\nLondon, the city\tQ46\n"),
+        ("gold.csv", 'source,target\nAda,Q7\n"London, the city",Q46\n'),
+        ("gold.csv", "Ada\tQ7\nLondon, the city\tQ46\n"),
+    ],
+)
+def test_gold_may_have_a_header_and_be_csv(
+    tmp_path: Path, name: str, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_gold(tmp_path / name, []) == [("Ada", "Q7"), ("London, the city", "Q46")]
+    assert ("the first line names the columns and is no pair" in caplog.text) == ("arget" in text)
+
+
+def test_a_pair_of_csv_has_two_columns(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("Ada,Q7\nLondon, the city,Q46\n")
+    with pytest.raises(InputError, match=r"gold.csv:2: 3 columns; a pair has 2"):
+        read_gold(tmp_path / "gold.csv", [])
+
+
+def test_pairs_that_name_no_entity_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "gold.tsv").write_text("Ada\tQ7\nLoner\tQ9\nMisspelt\tQ0\n")
+    read_gold(tmp_path / "gold.tsv", [("Ada", "Q7")], unlinked=["Loner"])
+    assert "1 of 3 pairs name no entity of the alignment, 'Misspelt' and 'Q0' among them" in caplog.text

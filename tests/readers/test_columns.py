@@ -69,6 +69,8 @@ def test_the_other_column_is_said_aloud(tmp_path: Path) -> None:
         ("05/2019", "%m/%Y"),
         ("2019/05", "%Y/%m"),
         ("2019/05/13", "%Y/%m/%d"),
+        ("1830-5-1 1830-12-1", "%Y-%m-%d"),
+        ("27/11/1852 1/2/1853 1/2/1854 3/2/1853 3/4/1866 ?1850? 7/8/1850", "%d/%m/%Y"),
         ("27/11/1852T12:30", "%d/%m/%YT%H:%M"),
         ("27/11/1852T12:30:59", "%d/%m/%YT%H:%M:%S"),
     ],
@@ -94,7 +96,8 @@ def test_a_time_that_looks_like_nothing_gets_no_format(tmp_path: Path) -> None:
         read_graph(path)
     assert str(caught.value).splitlines() == [
         f"{path}:2: 'soon' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or -inf for unknown",
-        "1 of 1 dates in 'time' cannot be read; fix them, or say how they are written with --time-format",
+        "1 of 1 dates in 'time' cannot be read; fix them, or say how they are written with --time-format; or leave "
+        "them out with --on-error skip",
     ]
 
 
@@ -122,3 +125,22 @@ def test_a_column_that_is_not_read_though_it_is_called_a_date_is_reported(names:
     found = table_shape(["subject", "predicate", "object", *names], None, "a.csv").note
     assert found.startswith("a.csv: guessed that head is 'subject'")
     assert found.endswith(f"; {note}") if note else "is not read" not in found
+
+
+def test_a_relation_of_all_rows_means_that_they_are_facts() -> None:
+    with pytest.raises(InputError, match="cannot tell which column is the head"):
+        table_shape(["id", "name", "party"], {"relation": "=member of"}, "a.csv")
+    shape = table_shape(["subject", "object"], {"relation": "=member of"}, "a.csv")
+    assert (shape.kinds, dict(shape.relations)) == (None, {"1": "member of"})
+
+
+def test_a_workbook_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"a.xlsx: an Excel workbook; save it as CSV \(UTF-8\)"):
+        read_graph(tmp_path / "a.xlsx")
+
+
+def test_text_alone_is_reported_without_stray_signs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,note\na,x\nb,y\n")
+    with pytest.raises(InputError, match=r"cannot be aligned \(text, not compared: 'note'"):
+        read_graph(tmp_path / "a.csv")

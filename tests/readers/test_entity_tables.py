@@ -295,8 +295,8 @@ def test_a_column_called_after_a_date_is_refused_rather_than_taken_for_neighbour
     said = refusal(f"id,born,place\n{rows}")
     assert said.startswith("a.csv:3: 'before 1801' is not a date")
     assert said.endswith(
-        "10 of 20 dates in 'born' cannot be read; fix them, or say how they are written with --time-format; if it "
-        "holds no dates: --columns text=born"
+        "10 of 20 dates in 'born' cannot be read; fix them, or say how they are written with --time-format; or "
+        "leave them out with --on-error skip; if it holds no dates: --columns text=born"
     )
     assert facts(reading(f"id,born,place\n{rows}", "text=born"))
     assert "3 of 3 dates in 'died' cannot be read" in refusal("id,died\na,1850-02-30\nb,1850-02-30\nc,1850-02-30\n")
@@ -415,7 +415,7 @@ def test_where_a_fact_comes_from_is_no_head() -> None:
     assert said == (
         "a.csv: cannot tell which column is the head; the columns are 'person', 'area', 'party', 'start_date', "
         "'end_date', 'source': say so with --columns head=person,tail=area,tail=party,begin=start_date,end=end_date, "
-        "or, if each row is an entity, --columns id=person (numbers from 1 where the file has no header)"
+        "or, if each row is an entity, --columns id=person (facts without a header: numbers from 1, as head=1)"
     )
     assert reading(MEMBERS + "Ada,North,Red,1815,1820,http://x\n", said.split("--columns ")[1].split(", or")[0])
     assert facts(reading("source,rel,target\na,r,b\n")) == {("a", "r", "b")}

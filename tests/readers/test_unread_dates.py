@@ -129,3 +129,14 @@ def test_any_dates_give_a_graph_or_a_refusal_with_its_line(rows: list[tuple[str,
             assert on_error == "skip" or found.graph.n_facts == len(rows)
             assert found.graph.reversed_intervals == 0
     assert refusal.startswith(f"{path}:")
+
+
+def test_a_refusal_names_the_column_of_the_table_and_a_way_out(tmp_path: Path) -> None:
+    path, header = tmp_path / "a.csv", "head,relation,tail,first_day"
+    columns = {"begin": "first_day"}
+    rows = ["a,r,b,soon", "a,r,c,1850"]
+    with pytest.raises(
+        InputError, match=r"1 of 2 dates in 'first_day' cannot.*; or leave them out with --on-error skip$"
+    ):
+        reading(path, rows, header, columns=columns)
+    assert reading(path, rows, header, columns=columns, on_error="skip").graph.n_facts == 1

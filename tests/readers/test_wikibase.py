@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dualmatch.graph.times import format_date
+from dualmatch.graph.times import encode_date, format_date
 from dualmatch.readers.read import Reading, read
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.wikibase_time import time_code
@@ -272,3 +272,10 @@ def test_json_and_rdf_give_the_same_graph(tmp_path: Path, statements: list[State
         for each in (from_json, from_turtle)
     ]
     assert counted[0] == counted[1]
+
+
+def test_a_day_that_is_none_is_reported_with_its_own_year() -> None:
+    assert time_code("+1700-02-29T00:00:00Z", 11, JULIAN) == encode_date(1700, 3, 11)
+    for year, calendar in (("+1700", GREGORIAN), ("+1703", JULIAN), ("-0044", JULIAN), ("-0101", GREGORIAN)):
+        with pytest.raises(ValueError, match=f"month 2 of {int(year)} has no day 29"):
+            time_code(f"{year}-02-29T00:00:00Z", 11, calendar)

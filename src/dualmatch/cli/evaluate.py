@@ -54,7 +54,7 @@ def evaluate_command(
     json_output = console.JsonOutput.checked(json_path, force)
     file = links_file(links_of(alignment))
     links, confidence = file.links
-    true, no_matches = read_gold(gold, links, data), file.no_matches
+    true, no_matches = read_gold(gold, links, data, file.unlinked), file.no_matches
     undecided = set(file.unlinked).difference(no_matches)
     quality = link_quality(links, confidence, true, no_matches, undecided, file.seeds, partial)
     json_output.write(asdict(quality))

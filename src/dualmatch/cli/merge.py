@@ -100,7 +100,7 @@ def merge_command(
     check_there([links_path])
     call = call_options_of(links_path).over(naming)
     pairs, confidence = read_links(links_path, call.naming, call.output_format)
-    graphs = asked.read(spec)
+    graphs = asked.read(spec, compares=False)
     sure = [pair for pair, share in zip(pairs, confidence.tolist(), strict=True) if share >= min_confidence]
     known = None if keep_relations else relations_beside(links_path)
     merged = merge(graphs.source, graphs.target, sure, keep, known, graphs.literals)

@@ -145,9 +145,11 @@ class Asked:
 
         return InputSpec(tuple(paths), self.options, tuple(source), tuple(target))
 
-    def read(self, spec: InputSpec, engine: Engine | None = None, same_ids: bool = False) -> GraphPair:
+    def read(
+        self, spec: InputSpec, engine: Engine | None = None, same_ids: bool = False, compares: bool = True
+    ) -> GraphPair:
         """Read both sides and print what was understood."""
-        sides = spec.read(engine)
+        sides = spec.read(engine, compares)
         if same_ids:
             sides = sides.with_same_ids()
         self.report(sides.notes, sides.rejections)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +11,9 @@ from typing import Any, Final
 import polars as pl
 
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
-from dualmatch.files.compressed import opened
+from dualmatch.files.compressed import opened, unpacked_name
+
+logger = logging.getLogger(__name__)
 
 LINE: Final = "line"
 LARGEST_ID: Final = 2**63 - 1
@@ -23,7 +27,9 @@ def read_lines(path: Path, where_missing: str = "check the path") -> pl.DataFram
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: not UTF-8 text; convert the file to UTF-8") from None
+        is_wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        why = "UTF-16; save it as UTF-8" if is_wide else "not UTF-8 text; convert the file to UTF-8"
+        raise InputError(f"{path}:{line}: {why}") from None
     lines = pl.select(pl.lit(text).str.split("\n").alias("text")).explode("text")
     return (
         lines.with_row_index(LINE, offset=1)
@@ -56,6 +62,28 @@ def read_fields(
     )
     fields = pl.col("text").str.split_exact("\t", len(names) - 1).struct.rename_fields(list(names))
     return lines.select(LINE, fields.alias("fields")).unnest("fields")
+
+
+def read_pair_fields(path: Path) -> pl.DataFrame:
+    """A file of pairs as columns ``line``, ``source`` and ``target``: TSV, or CSV by its name; a header is left out."""
+    names = ("source", "target")
+    lines = read_lines(path) if unpacked_name(path).endswith(".csv") else None
+    if lines is None or lines["text"].str.contains("\t", literal=True).any():
+        table = read_fields(path, names, len(names), "a pair")
+    else:
+        try:
+            fields = [next(csv.reader([text])) for text in lines["text"].to_list()]
+        except csv.Error as error:
+            raise InputError(f"{path}: no CSV ({error}); fix the quotes") from None
+        wrong = [len(each) != len(names) for each in fields]
+        widths = lines.with_columns(width=pl.Series([len(each) for each in fields], dtype=pl.Int64)).filter(wrong)
+        refuse(widths, "width", path, lambda found: f"{found} columns; a pair has 2: source, target (quote commas)")
+        texts = pl.DataFrame(fields, schema=dict.fromkeys(names, pl.String), orient="row")
+        table = pl.concat([lines.select(LINE), texts], how="horizontal")
+    if table.height and tuple(name.strip().lower() for name in table.row(0)[1:]) == names:
+        logger.warning("%s: the first line names the columns and is no pair", path)
+        return table.slice(1)
+    return table
 
 
 def as_ids(

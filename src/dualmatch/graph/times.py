@@ -86,8 +86,11 @@ def parse_date(text: str) -> int:
     return checked_date(year, month, day, text)
 
 
-def checked_date(year: int, month: int, day: int, text: str) -> int:
-    """The code of a date; a `ValueError` that quotes `text` where there is no such date."""
+def checked_date(year: int, month: int, day: int, text: str, is_leap: bool | None = None) -> int:
+    """The code of a date; a `ValueError` that quotes `text` where there is no such date.
+
+    `is_leap`: whether the year has a February 29, where its number in the Gregorian calendar does not say so.
+    """
     shown = _shown(text)
     if abs(year) > MAX_YEAR:
         raise ValueError(f"{shown}: years beyond {MAX_YEAR:,} cannot be held; write dates as YYYY-MM-DD")
@@ -95,7 +98,7 @@ def checked_date(year: int, month: int, day: int, text: str) -> int:
         raise ValueError(f"{shown}: there is no month {month}")
     if day and not month:
         raise ValueError(f"{shown}: a day without a month")
-    if day > _DAYS[month] + (month == 2 and calendar.isleap(year)):
+    if day > _DAYS[month] + (month == 2 and (calendar.isleap(year) if is_leap is None else is_leap)):
         raise ValueError(f"{shown}: month {month} of {year} has no day {day}")
     return encode_date(year, month, day)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,15 +22,17 @@ import pyoxigraph
 from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.errors import InputError, Problem, input_error
+from dualmatch.errors import InputError, Problem, counted, input_error
 from dualmatch.files.compressed import opened, unpacked_name
 from dualmatch.files.panics import panics_unprinted
 from dualmatch.files.parquet_check import check_parquet
-from dualmatch.files.text_lines import LINE, read_fields, refuse
+from dualmatch.files.text_lines import LINE, read_fields, read_pair_fields, refuse
 from dualmatch.links.naming import BUILT_IN, Naming, decoded
 from dualmatch.links.sssom import NO_TERM, curie_map
 from dualmatch.links.write import LINK_EXTENSIONS, SAME_AS
 from dualmatch.readers.benchmark_folder import read_folder
+
+logger = logging.getLogger(__name__)
 
 HEADER: Final = ("source", "target", "confidence")
 COLUMNS: Final = (*HEADER, "verdict", "method", "runners_up", "reasons")
@@ -131,16 +134,19 @@ def read_links(
 
 
 def read_name_pairs(path: str | Path) -> list[Link]:
-    """A gold file of two columns of names, without a header."""
-    table = read_fields(Path(path), ("source", "target"), 2, "a pair")
+    """A gold file of two columns of names, with or without a header; CSV where it is called so, else TSV."""
+    table = read_pair_fields(Path(path))
     return list(table.select("source", "target").iter_rows())
 
 
-def read_gold(path: Path, links: Sequence[Link], folder: Path | None = None) -> list[Link]:
+def read_gold(
+    path: Path, links: Sequence[Link], folder: Path | None = None, unlinked: Sequence[str] | None = None
+) -> list[Link]:
     """The true pairs of a file, by name.
 
     `links`: what they will be compared with: pairs of which no entity occurs there are most likely ids. `folder`: the
-    benchmark folder that ids are of; by default the folder the file lies in, if that is one.
+    benchmark folder that ids are of; by default the folder the file lies in, if that is one. With the `unlinked`
+    sources, there is a warning where names of pairs occur nowhere.
     """
     if not path.exists():
         raise InputError(f"{path}: no such file; --gold takes a file of true pairs")
@@ -157,6 +163,13 @@ def read_gold(path: Path, links: Sequence[Link], folder: Path | None = None) -> 
     if folder is None and links and known.isdisjoint(name for pair in pairs for name in pair):
         raise InputError(
             f"{path}: none of its entities occurs in the alignment; if these are a folder's ids, add --data FOLDER"
+        )
+    known.update(unlinked or ())
+    unknown = [pair for pair in pairs if known.isdisjoint(pair)] if unlinked is not None else []
+    if unknown:
+        logger.warning(
+            "%s: %s of %s name no entity of the alignment, %r and %r among them",
+            *(path, f"{len(unknown):,}", counted(len(pairs), "pair"), *unknown[0]),
         )
     return pairs
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
 from dualmatch.files.compressed import opened
-from dualmatch.files.text_lines import LARGEST_ID, LINE, as_ids, read_fields, refuse, whole_numbers
+from dualmatch.files.text_lines import LARGEST_ID, LINE, as_ids, read_fields, read_pair_fields, refuse, whole_numbers
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
 from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.model import TemporalGraph
@@ -122,7 +122,7 @@ def read_pairs(
     path: Path, source: TemporalGraph, target: TemporalGraph, folder: BenchmarkFolder | None = None
 ) -> Pairs:
     """A file of two columns, names or a folder's ids, as (n, 2) rows; an unknown or repeated entity is an error."""
-    table = read_fields(path, ("source", "target"), 2, "a pair")
+    table = read_pair_fields(path)
     source_ids, target_ids = folder.ids_in(table) if folder else (None, None)
     rows = []
     for side, graph, ids in (("source", source, source_ids), ("target", target, target_ids)):
@@ -136,7 +136,7 @@ def read_forbidden_pairs(
     path: Path, source: TemporalGraph, target: TemporalGraph, folder: BenchmarkFolder | None = None
 ) -> Pairs:
     """As `read_pairs`, but an entity may stand in any number of pairs; an empty target becomes `NO_PARTNER`."""
-    table = read_fields(path, ("source", "target"), 2, "a pair")
+    table = read_pair_fields(path)
     whole = table.filter(pl.col("target") != "")
     alone = table.filter(pl.col("target") == "").with_columns(target=pl.col("source"))
     source_ids, target_ids = folder.ids_in(whole if whole.height else alone) if folder else (None, None)
@@ -175,7 +175,7 @@ def _read_times(path: Path, on_error: OnError, time_format: str | None) -> Times
     if wrong and on_error == "stop":
         shown = wrong[:SHOWN_PROBLEMS]
         raise input_error([Problem(path, lines[row], parser.why_wrong(texts[row])) for row in shown], len(wrong))
-    unread = UnreadDates(parser)
+    unread = UnreadDates(parser, can_skip=False)
     rows = [(row, lines[row]) for row in wrong]
     unread.add(
         "time_id", int((first != UNKNOWN).sum()), rows, lambda row: parser.why_wrong(texts[row]), texts.__getitem__

@@ -140,14 +140,14 @@ def table_shape(header: Sequence[str], asked: ColumnNames | None, where: str, li
         }
         return _shape_without_header(places, constant, len(names))
     places = {role: [_place(name, names, where) for name in of] for role, of in columns.items()}
-    guess = Guess(names, places, where)
+    guess = Guess(names, places, where, are_facts=constant is not None)
     if guess.is_of_entities:
         return _entity_shape(names, guess)
     missing = [role for role in guess.missing if role != "relation" or (constant is None and "tail" not in asked)]
     if missing:
         raise InputError(
             f"{where}: cannot tell which column is the {missing[0]}; the columns are {listed(names)}: say so with "
-            f"{example_columns(names)} (numbers from 1 where the file has no header)"
+            f"{example_columns(names)} (facts without a header: numbers from 1, as head=1)"
         )
     return _fact_shape(names, guess.places, constant, guess.note)
 

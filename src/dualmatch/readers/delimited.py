@@ -138,7 +138,9 @@ class _Table:
         """Refuse what is no UTF-8 text, with its line."""
         at = block.find(b"\0")
         why = "a NUL byte, which no text has; is this a table, and its --format right?"
-        if at < 0:
+        if number == 1 and (block[:2] in (b"\xff\xfe", b"\xfe\xff") or at in (0, 1)):
+            at, why = 0, "UTF-16; save it as UTF-8"
+        elif at < 0:
             try:
                 block.decode("utf-8")
                 return

@@ -95,9 +95,8 @@ def _with_own_ids(rows: Rows, shape: TableShape, collector: Collector) -> tuple[
     uses = collector.columns
     uses[:] = [replace(use, roles=("label",)) if use.column == label and "id" in use.roles else use for use in uses]
     collector.use_column(rows.path, name, "id")
-    relations, kinds = (
-        {each: of[each] for each in of if each != column} for of in (shape.relations, shape.kinds or {})
-    )
+    relations = {each: named for each, named in shape.relations.items() if each != column}
+    kinds = {each: kind for each, kind in (shape.kinds or {}).items() if each != column}
     table = rows.table.with_columns(head=pl.col(column)).drop(column)
     return replace(rows, table=table), replace(shape, relations=relations, kinds=kinds)
 

@@ -309,7 +309,8 @@ class Collector:
         if given.dtype == pl.Int32:
             return given.to_numpy(), given.to_numpy()
         spans = self.times.spans(given)
-        name = rows.date_column or column
+        own = (use.column for use in self.columns if column in use.roles and use.file == shown(rows.path))
+        name = rows.date_column or next((each for each in own if not each.isdecimal()), column)
         dates, wrong = int((spans[0] != UNKNOWN).sum()), spans[0] == WRONG
         self._fail_dates(rows, name, dates, wrong, rejected, lambda row: self.times.why_wrong(given[row]), given.item)
         for codes in spans:

@@ -277,6 +277,9 @@ def format_of(path: Path, asked: str | None) -> Format:
             return format
     if name.endswith(".txt") and (sniffed := _sniffed(path)):
         return FORMATS[sniffed]
+    if name.endswith((".xlsx", ".xls", ".xlsm", ".ods")):
+        kind = "a spreadsheet" if name.endswith(".ods") else "an Excel workbook"
+        raise InputError(f"{shown(path)}: {kind}; save it as CSV (UTF-8)")
     why = "has no name that shows its format" if path == STANDARD_INPUT else "its name does not show its format"
     raise InputError(f"{shown(path)}: {why}; say --format ({', '.join(FORMATS)})")
 

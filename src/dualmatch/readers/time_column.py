@@ -37,6 +37,7 @@ _ALIKE: Final = tuple(
         r"\d{1,2}/\d{4}": "%m/%Y",
         r"\d{4}/\d{1,2}": "%Y/%m",
         r"(1\d|20)\d\d(0[1-9]|1[0-2])": "%Y%m",
+        r"\d{4}-\d{1,2}-\d{1,2}": "%Y-%m-%d",
         r"\d{4}/\d{1,2}/\d{1,2}": "%Y/%m/%d",
         r"\d{4}\.\d{1,2}\.\d{1,2}": "%Y.%m.%d",
     }.items()
@@ -114,14 +115,12 @@ class TimeParser:
         return ""
 
     def formats_of(self, texts: Sequence[str]) -> list[str]:
-        """Formats that read all the texts, the likeliest first; none where there is none, or one is set already."""
+        """Formats that read the most of the texts, and four in five, the likeliest first; none where one is set."""
         if self.time_format is not None or not texts:
             return []
-        time = _TIME_OF_DAY.search(texts[0].strip())
-        tail = "" if time is None else f"{time['space']}%H:%M{':%S' if time['seconds'] else ''}"
-        first = _TIME_OF_DAY.sub("", texts[0].strip())
-        formats = next((formats for pattern, formats in _ALIKE if pattern.fullmatch(first)), [])
-        return [f"{each}{tail}" for each in formats if all(map(_can_read(f"{each}{tail}"), texts))]
+        counts = {each: sum(map(_can_read(each), texts)) for text in texts for each in _formats_like(text)}
+        most = max(counts.values(), default=0)
+        return [each for each, count in counts.items() if count == most] if 5 * most >= 4 * len(texts) else []
 
     def _span(self, text: str) -> Span:
         span = self._known.get(text)
@@ -148,6 +147,13 @@ def format_hint(formats: Sequence[str]) -> str:
     """
     shown = [repr(each) if " " in each else each for each in formats]
     return f"add --time-format {', or '.join(shown)}"
+
+
+def _formats_like(text: str) -> list[str]:
+    time = _TIME_OF_DAY.search(text.strip())
+    tail = "" if time is None else f"{time['space']}%H:%M{':%S' if time['seconds'] else ''}"
+    day = _TIME_OF_DAY.sub("", text.strip())
+    return [f"{each}{tail}" for pattern, formats in _ALIKE if pattern.fullmatch(day) for each in formats]
 
 
 def _can_read(time_format: str) -> Callable[[str], bool]:

@@ -42,8 +42,8 @@ class UnreadDates:
     ['a.csv: 1 of 9 dates cannot be read and is unknown; line 4: month 2 of 1987 has no day 30']
     """
 
-    def __init__(self, times: TimeParser) -> None:
-        self._times = times
+    def __init__(self, times: TimeParser, can_skip: bool = True) -> None:
+        self._times, self._can_skip = times, can_skip
         self._tallies: dict[str, _Tally] = {}
         self.counts: Counter[str] = Counter()
         """How many of the files read so far cannot be used: dates, and intervals."""
@@ -94,9 +94,15 @@ class UnreadDates:
             lines.append(f"… and {more:,} more problem{'s' * (more != 1)}")
         count = f"{tally.failed:,} of {tally.total:,}"
         if name == INTERVALS:
-            return [*lines, f"{count} intervals end before they begin; is begin the end, and end the begin?"]
+            return [
+                *lines,
+                f"{count} intervals end before they begin; is begin the end, and end the begin? Or leave "
+                "them out with --on-error skip",
+            ]
         formats = self._times.formats_of(tally.texts)
         hint = format_hint(formats) if formats else "fix them, or say how they are written with --time-format"
+        if self._can_skip and not formats:
+            hint += "; or leave them out with --on-error skip"
         if name in self.guessed and not formats:
             hint += f"; if it holds no dates: --columns text={name[:40]}"
         return [*lines, f"{count} dates in {name!r} cannot be read; {hint}"]

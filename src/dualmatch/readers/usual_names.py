@@ -72,14 +72,17 @@ class Guess:
     {'head': [0], 'relation': [1], 'tail': [2]}
     """
 
-    def __init__(self, names: Sequence[str], asked: Mapping[str, Sequence[int]], where: str) -> None:
+    def __init__(
+        self, names: Sequence[str], asked: Mapping[str, Sequence[int]], where: str, are_facts: bool = False
+    ) -> None:
         self.names, self.where = names, where
         self.asked = {role: list(places) for role, places in asked.items()}
         others = {place for role, each in asked.items() if role not in _TIMES for place in each}
         free = {_plain(name) for place, name in enumerate(names) if place not in others}
         self._has_from_to = {*_FROM_TO.values()} <= free
         self.is_of_entities = bool({"id", "date", "text"} & {*asked})
-        if not self.is_of_entities and not {*asked} - {"label", "tail"} and ("label" in asked or not asked):
+        may_be = not are_facts and not {*asked} - {"label", "tail"} and ("label" in asked or not asked)
+        if not self.is_of_entities and may_be:
             self.is_of_entities = self._looks_like_entities()
         self.places = self._entity_places() if self.is_of_entities else self._fact_places()
         self.missing = [role for role in _NAMES if role not in self.places]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import isleap
 from typing import Final
 
 import numpy as np
@@ -49,8 +50,7 @@ def time_code(time: str, precision: int, calendar: str | None = None) -> int:
     is_julian = day and calendar is not None and calendar.endswith(_JULIAN)
     # There is no year 0: the leap years before the common era are 1, 5, 9 … BCE.
     leap_year = year + (year < 0)
-    checked_date(4 * (leap_year % 4 == 0) or 1 if is_julian else leap_year, month, day, time)
-    checked_date(year, 0, 0, time)
+    checked_date(year, month, day, time, leap_year % 4 == 0 if is_julian else isleap(leap_year))
     return encode_date(*(_gregorian(year, month, day) if is_julian else (year, month, day)))
 
 

@@ -76,11 +76,14 @@ class InputSpec:
             hashes[name] = known[name] if name in known else sha256_of(path) if path.is_file() else None
         return hashes | {str(path.resolve()): sha256_of(path) for path in also if path is not None}
 
-    def read(self, engine: Engine | None = None) -> GraphPair:
-        """Read both graphs; where the engine's workers see the files, each side is read by one of them."""
+    def read(self, engine: Engine | None = None, compares: bool = True) -> GraphPair:
+        """Read both graphs; where the engine's workers see the files, each side is read by one of them.
+
+        `compares`: whether names will be compared, which needs labels on both sides and is noted.
+        """
         pair = _from_folder(self.paths[0], self.options) if self.is_folder else GraphPair(self._read_files(engine))
         _check_labels(pair, self.options)
-        return pair.with_names_noted(any(each.demands_names for each in self.options))
+        return pair if not compares else pair.with_names_noted(any(each.demands_names for each in self.options))
 
     def _read_files(self, engine: Engine | None) -> tuple[Reading, Reading]:
         if len(self.paths) not in (0, 2):
