@@ -237,11 +237,12 @@ def test_a_terminal_sees_the_stages(
     assert terminal.getvalue().strip("\0") == ""
 
 
-def test_a_reader_that_goes_away_is_no_traceback(small_world: Path, tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "links.tsv").write_text("source\ttarget\tconfidence\na\tb\t0.5\n")
+    (tmp_path / "gold.tsv").write_text("a\tb\n")
     reading, writing = os.pipe()
     os.close(reading)
-    call = ["evaluate", str(tmp_path / "links.tsv"), "--gold", str(small_world / "ref_pairs"), "--json", "-"]
+    call = ["evaluate", str(tmp_path / "links.tsv"), "--gold", str(tmp_path / "gold.tsv"), "--json", "-"]
     ran = subprocess.run(
         [sys.executable, "-m", "dualmatch", *call], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
     )

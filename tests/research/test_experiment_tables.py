@@ -73,7 +73,7 @@ def test_lines_differ_without_colour() -> None:
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(MissingExtraError, match=r"dualmatch\[experiments\].*--no-figures"):
+    with pytest.raises(MissingExtraError, match=r"\[experiments\].*--no-figures"):
         check_matplotlib()
 
 
