@@ -13,8 +13,9 @@ from dualmatch.graph.growth import grown
 from dualmatch.graph.ordering import sorted_by_name
 from dualmatch.graph.profile import profile_of
 from dualmatch.graph.times import UNKNOWN, format_date, parse_date
-from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.facts import Collector
 from dualmatch.readers.read_options import ReadOptions
+from dualmatch.readers.rows import Rows
 from dualmatch.runs.graph_pair import GraphPair, read_graph_pair, write_graph_pair
 
 BORN = ("Ada", "born", None, "1815-12-10")

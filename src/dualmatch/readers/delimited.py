@@ -23,7 +23,8 @@ from dualmatch.errors import InputError
 from dualmatch.files.compressed import blocks, shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.readers.columns import NAMES, TableShape
-from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.facts import Collector
+from dualmatch.readers.rows import Rows
 
 ROWS_AT_ONCE: Final = 100_000
 

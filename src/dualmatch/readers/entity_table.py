@@ -19,7 +19,8 @@ from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import LABEL
 from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.readers.columns import TableShape
-from dualmatch.readers.facts import Collector, Mask, Rows, is_filled
+from dualmatch.readers.facts import Collector
+from dualmatch.readers.rows import Mask, Rows, is_filled
 from dualmatch.readers.time_column import WRONG, TimeParser
 from dualmatch.readers.unread_dates import FEWEST
 from dualmatch.readers.usual_names import columns_option, listed, names_a_date, names_an_entity, names_an_id

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import shown
@@ -24,13 +23,13 @@ from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.readers.columns import INTERVAL, NAMES, POINT, ROLE, ColumnUse, TableShape, numbered, table_shape
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.readers.rejected_lines import OfRow, Rejections
+from dualmatch.readers.rows import Mask, Rows, is_filled
 from dualmatch.readers.time_column import WRONG, Codes, TimeParser
 from dualmatch.readers.unread_dates import INTERVALS, NOT_A_DATE, REVERSED, UnreadDates
 from dualmatch.readers.usual_names import listed
 
 logger = logging.getLogger(__name__)
 
-Mask = NDArray[np.bool_]
 LITERAL: Final = "literals"
 """What `Collector.left_out` calls values that are neither entities nor dates."""
 
@@ -47,40 +46,6 @@ _SPOILT: Final = {
 
 MOST_COLUMNS: Final = 10_000
 _INTERVAL: Final = tuple(map(pl.col, INTERVAL))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Some rows of a file."""
-
-    path: Path
-    table: pl.DataFrame
-    """``line`` (its number, null where a format has none), ``head``, ``relation``, ``tail`` as text, and ``begin``,
-    ``end`` or ``time`` (a point), where there are any, as text or as time codes (int32)."""
-    text: OfRow
-    """The row as the file has it, for the file of rejected lines."""
-    place: OfRow = lambda _: "its line is not known"
-    """For rows without a line number: where to look for a row, in words."""
-    date_column: str | None = None
-    """What to call the column ``time`` in messages, where it has a name of its own."""
-
-    def split(self, column: str, separator: str | None) -> Rows:
-        """With a row for each value of a cell that holds several, without white space around it; none is empty."""
-        if separator is None:
-            return self
-        part = pl.element().str.strip_chars()
-        values = pl.col(column).str.split(separator).list.eval(part.filter(part != ""))
-        table = self.table.with_row_index("row").with_columns(values).explode(column)
-        at = table["row"].to_numpy()
-        text, place = ((lambda row, of=of: of(int(at[row]))) for of in (self.text, self.place))
-        return replace(self, table=table.drop("row"), text=text, place=place)
-
-    def part(self, where: Mask, *columns: pl.Expr, date_column: str | None = None) -> Rows:
-        """Some of the rows, with other columns."""
-        at = np.flatnonzero(where)
-        table = self.table.select(LINE, *columns).filter(where)
-        text, place = ((lambda row, of=of: of(int(at[row]))) for of in (self.text, self.place))
-        return Rows(self.path, table, text, place, date_column)
 
 
 class Collector:
@@ -397,11 +362,6 @@ def _joined(facts: pl.DataFrame) -> pl.DataFrame:
             halves.join(wrong, on=NAMES, how="semi"),
         ]
     )
-
-
-def is_filled(column: pl.Series) -> Mask:
-    """Where a text column holds more than white space."""
-    return (column.str.strip_chars() != "").fill_null(False).to_numpy()
 
 
 def _failures(rows: Rows, wrong: Mask, why: OfRow) -> tuple[list[tuple[int, int | None]], OfRow]:

@@ -15,7 +15,8 @@ from dualmatch.files.parquet_check import check_parquet
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.frames import ArrowFrame, frame_of
 from dualmatch.readers.columns import TableShape
-from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.facts import Collector
+from dualmatch.readers.rows import Rows
 
 _TICKS_A_DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)

@@ -27,11 +27,12 @@ from dualmatch.graph.model import TemporalGraph, is_missing
 from dualmatch.readers.columns import FACT, ColumnNames, ColumnUse
 from dualmatch.readers.delimited import read_delimited
 from dualmatch.readers.entity_table import collect_entity_table
-from dualmatch.readers.facts import Collector, Rows
+from dualmatch.readers.facts import Collector
 from dualmatch.readers.frame import read_frame, read_parquet
 from dualmatch.readers.rdf import read_rdf
 from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError, Rejections
+from dualmatch.readers.rows import Rows
 from dualmatch.readers.shown_labels import labels_to_show, read_labels
 from dualmatch.readers.wikidata import read_wikidata
 

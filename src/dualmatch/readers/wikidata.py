@@ -19,8 +19,9 @@ from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import ALIAS, LABEL
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.columns import FACT, POINT
-from dualmatch.readers.facts import COARSE, LITERAL, NOT_A_VALUE, Collector, Rows
+from dualmatch.readers.facts import COARSE, LITERAL, NOT_A_VALUE, Collector
 from dualmatch.readers.read_options import TimePredicates
+from dualmatch.readers.rows import Rows
 from dualmatch.readers.shown_labels import preferred
 from dualmatch.readers.time_column import WRONG
 from dualmatch.readers.unread_dates import NOT_A_DATE, REVERSED

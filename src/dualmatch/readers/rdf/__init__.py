@@ -15,11 +15,12 @@ from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.readers.columns import FACT
-from dualmatch.readers.facts import COARSE, Collector, Rows
+from dualmatch.readers.facts import COARSE, Collector
 from dualmatch.readers.rdf.entity_values import counted, named
 from dualmatch.readers.rdf.quads import read_quads
 from dualmatch.readers.rdf.statements import Statements, statements_of
 from dualmatch.readers.rejected_lines import OfRow
+from dualmatch.readers.rows import Rows
 from dualmatch.readers.unread_dates import NOT_A_DATE, REVERSED
 from dualmatch.readers.wikibase_time import reversed_intervals, without_times
 

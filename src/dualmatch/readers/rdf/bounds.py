@@ -7,6 +7,7 @@ not by grammar; no data comes near these limits.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
@@ -126,7 +127,7 @@ class _Brackets:
         return int(depth.max())
 
 
-class _Tokens:
+class _Tokens(ABC):
     """Nesting of what begins and ends with tokens, in a text whose comments are left out."""
 
     def __init__(self) -> None:
@@ -146,12 +147,12 @@ class _Tokens:
         self._depth = int(walk[-1] - low[-1])
         return int((walk - low).max())
 
-    def _without_comments(self, data: bytes) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def _without_comments(self, data: bytes) -> bytes: ...
 
+    @abstractmethod
     def _steps(self, one: NDArray[np.uint8], end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where something begins (1) or ends (-1), before some place."""
-        raise NotImplementedError
 
 
 class _TripleTerms(_Tokens):
