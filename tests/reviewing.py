@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -101,10 +101,10 @@ def served(links: Path, prepared: bool = True, folder: Path | None = None) -> It
 
 
 @contextmanager
-def app_served(folder: Path, most: int = 10**8) -> Iterator[AppServer]:
+def app_served(folder: Path, most: int = 10**8, **more: Any) -> Iterator[AppServer]:
     """The app with the pairs of a folder."""
     with Workspace.opened(folder) as workspace:
-        serving = AppServer(workspace, Endpoint(), most)
+        serving = AppServer(workspace, Endpoint(), most, **more)
         thread = threading.Thread(target=serving.run)
         thread.start()
         try:

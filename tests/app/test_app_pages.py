@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -12,17 +13,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from conftest import refused
 from dualmatch import InputError, read_graph
+from dualmatch.app.child import _choices
 from dualmatch.app.reviews import Reviews
 from dualmatch.app.serve import AppServer
 from dualmatch.app.workspace import Workspace
 from dualmatch.cli.main import main
 from dualmatch.links.decisions import ConflictError, read_decisions
 from dualmatch.links.opinions import Verdict
+from dualmatch.report.findings import Findings, gather
+from dualmatch.review.queue import Tab
+from dualmatch.simulate.people import TRUE_PAIRS
 from reviewing import Answer, Client, app_served
 
 BOUNDARY = "----a-boundary"
@@ -163,6 +170,114 @@ def test_choices_that_cannot_be_meant_change_nothing(aligned: AppServer, form: d
     assert path.read_bytes() == before
 
 
+def choose(client: Client, seeds: tuple[str, bytes] = ("", b""), **words: str) -> Answer:
+    """Press the button that aligns, with choices."""
+    parts = [
+        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{word}\r\n'
+        for name, word in words.items()
+    ]
+    body = "".join(parts).encode() + multipart({"seeds": seeds})
+    return client.ask("/1/align", "POST", body, content_type=f"multipart/form-data; boundary={BOUNDARY}")
+
+
+def test_names_same_ids_and_known_pairs_are_chosen(serving: AppServer, client: Client, people_tables: Path) -> None:
+    tables = [(name, (people_tables / name).read_bytes()) for name in ("archive.csv", "register.csv")]
+    assert upload(client, *tables).status == 303
+    assert until(lambda: is_over(client, "reading"))
+    assert all(words in client.ask("/1/").text for words in ("What to compare", "Known pairs", "The same id"))
+    pair = serving.workspace.pair(1)
+    known = (people_tables / TRUE_PAIRS).read_bytes().splitlines(keepends=True)[:5]
+    assert choose(client, ("my pairs.TSV", b"".join(known)), names="none", same_ids="on").status == 303
+    assert until(lambda: is_over(client, "aligning"))
+    assert pair.state == "finished"
+    record = pair.record
+    assert record is not None
+    assert [each.names for each in record.run_options.reading] == ["none", "none"]
+    assert record.call.same_ids
+    links = pl.read_csv(pair.links, separator="\t", infer_schema=False)
+    given = links.filter(pl.col("method") == "seed").select("source", "target").rows()
+    assert set(given) >= {tuple(line.decode().split()) for line in known}
+    assert _choices(record.run_options) == _choices(serving.workspace.pair(1).options)  # it could be resumed
+    page = client.ask("/1/align").text
+    assert "my pairs.TSV" in page
+    assert '<option value="none" selected>' in page
+    assert "First facts" in client.ask("/1/").text  # the files need not be read again for that
+    assert client.post("/1/align").status == 303  # without choices: as before
+    assert until(lambda: is_over(client, "aligning"))
+    assert pair.links.read_bytes().count(b"\tseed") == len(given)
+    assert choose(client, names="auto").status == 303
+    assert until(lambda: is_over(client, "aligning"))
+    assert json.loads((pair.folder / "pair.json").read_text())["options"] == {}
+    assert b"\tseed" not in pair.links.read_bytes()
+    assert [*pair.folder.glob("seeds*")] == []
+
+
+def test_known_pairs_that_are_none_are_reported(aligned: AppServer) -> None:
+    client = Client(aligned.address)
+    about, links = aligned.workspace.folder / "1" / "pair.json", aligned.workspace.pair(1).links
+    before = about.read_bytes(), links.read_bytes()
+    for seeds, words, refusal in (
+        (("pairs.exe", b"a\tb\n"), {}, "does not show what it is"),
+        (("", b""), {"names": "nonsense"}, "no such choice"),
+    ):
+        answer = choose(client, seeds, **words)
+        assert answer.status == 422
+        assert refusal in answer.text
+    broken = multipart({"seeds": ("a.tsv", b"a\tb\n")})[:-20]
+    kind = f"multipart/form-data; boundary={BOUNDARY}"
+    assert client.ask("/1/align", "POST", broken, content_type=kind).status == 400
+    assert (about.read_bytes(), links.read_bytes()) == before
+    assert choose(client, ("mine.tsv", b"nobody\tno one\n")).status == 303
+    assert until(lambda: is_over(client, "aligning"))
+    page = client.ask("/1/align").text
+    assert "mine.tsv:1: source entity" in page
+    assert "seeds-" not in page
+    assert links.read_bytes() == before[1]  # what was there stays
+
+
+def test_a_run_in_other_hands_is_not_cancelled_in_silence(aligned: AppServer) -> None:
+    client, lock = Client(aligned.address), aligned.workspace.pair(1).run / "lock"
+    with lock.open("w") as held:
+        held.write('{"process": 7, "machine": "elsewhere"}')
+        held.flush()
+        fcntl.flock(held, fcntl.LOCK_EX)
+        answer = client.post("/1/cancel")
+        assert answer.status == 409
+        assert "end it where it was started" in answer.text
+        assert client.post("/1/read", side="source").status == 409
+        assert choose(client).status == 409
+    assert client.post("/1/cancel").status == 303  # nothing to cancel
+
+
+def test_labels_to_show_and_the_reviewer_are_given(aligned_workspace: Path, tmp_path: Path) -> None:
+    folder, labels = shutil.copytree(aligned_workspace, tmp_path / "there"), tmp_path / "labels.tsv"
+    name = Workspace(folder).pair(1).links.read_text().splitlines()[1].split("\t")[0]
+    labels.write_text(f"{name}\tAnn of the Labels\n")
+    with app_served(folder, reviewer="Ada", show_labels=(labels,)) as serving:
+        client = Client(serving.address)
+        assert "Ann of the Labels" in client.ask("/1/review/?tab=all&q=of+the+labels").text
+        assert client.post("/1/review/decide", verdict="skip", source=0, seen=0).status == 303
+        log = serving.reviews.of(serving.workspace.pair(1)).session.log
+        assert [row.reviewer for row in log.live()] == ["Ada"]
+        log.close()
+    labels.write_text("nobody\tNone of these\n")  # of other files
+    with app_served(folder, show_labels=(labels,)) as serving:
+        client = Client(serving.address)
+        assert [client.ask(path).status for path in ("/1/review/", "/1/report", "/1/align")] == [200] * 3
+        serving.reviews.of(serving.workspace.pair(1)).session.log.close()
+
+
+def test_labels_to_show_are_shown_with_the_first_facts(serving: AppServer, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("q1\tAda\np9\tknows\nq3\tCharles\n")
+    with app_served(tmp_path / "other", show_labels=(labels,)) as other:
+        client = Client(other.address)
+        table = b"head,relation,tail\nq1,p9,q3\n"
+        assert upload(client, ("a.csv", table), ("b.csv", table)).status == 303
+        assert until(lambda: is_over(client, "reading"))
+        assert all(label in client.ask("/1/").text for label in ("Ada", "knows", "Charles"))
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
@@ -294,6 +409,11 @@ def test_a_full_disk_is_reported(serving: AppServer, client: Client, monkeypatch
         "/%D9%A1/",
         "/-1/",
         "/1/links.csv",
+        "/1/links.tsv?of=1",
+        "/1/links.tsv?of=../lock",
+        "/1/report?of=-1",
+        "/1/seeds-000000000000.tsv",
+        "/1/run/links.reviewed.tsv",
         "/1/review/../../lock",
     ],
 )
@@ -306,7 +426,7 @@ def test_nothing_is_served_that_was_not_asked_for(aligned: AppServer, path: str)
 
 def test_pages_and_report_hold_no_script_of_their_own(aligned: AppServer) -> None:
     client = Client(aligned.address)
-    for path in ("/", "/1/", "/1/align", "/1/report", "/1/review/", "/none"):
+    for path in ("/", "/1/", "/1/align", "/1/links", "/1/report", "/1/review/", "/none"):
         answer = client.ask(path)
         rules = answer.headers["content-security-policy"]
         assert "unsafe" not in rules
@@ -321,14 +441,70 @@ def test_pages_and_report_hold_no_script_of_their_own(aligned: AppServer) -> Non
 
 def test_decisions_are_applied_to_the_final_links(aligned: AppServer) -> None:
     client = Client(aligned.address)
-    assert "Final links" not in client.ask("/1/align").text
     assert client.ask("/1/review/").status == 200
-    assert "Final links" not in client.ask("/1/align").text  # nothing is decided
+    assert "Nothing is decided yet" in client.ask("/1/links").text
+    assert "decisions applied" not in client.ask("/1/align").text
     assert client.post("/1/review/decide", verdict="none", source=3, seen=0).status == 303
-    (where,) = re.findall(r'href="([^"]*)"><b>Final links', client.ask("/1/align").text)
+    assert "decisions applied" in client.ask("/1/align").text
+    (where,) = re.findall(r'href="([^"]*/final.tsv)"', client.ask("/1/links").text)
     answer = client.ask(where)
     assert answer.status == 200
     assert "\tno match\treview" in answer.text
+
+
+def test_aligning_again_is_in_the_menu(aligned: AppServer) -> None:
+    client = Client(aligned.address)
+    first = client.ask("/1/links.tsv").body
+    assert 'aria-label="Runs"' not in client.ask("/1/report").text
+    review = aligned.reviews.of(aligned.workspace.pair(1))
+    alone = int(review.session.queue.tabs[Tab.SPOT][0])  # linked so far
+    assert client.post("/1/review/decide", verdict="none", source=alone, seen=0).status == 303
+    assert client.post("/1/review/again").status == 303
+    review.again.wait(120)
+    assert "<b>Report</b> and <b>Links</b>" in client.ask("/1/review/again").text
+    (now, before), page = re.findall(r'<h2 id="result-(\d)">', client.ask("/1/links").text), client.ask("/1/links").text
+    assert (before, now) == ("0", "1")
+    assert "links.reviewed.tsv" in page
+    assert client.ask("/1/links.tsv?of=0").body == first
+    assert client.ask("/1/links.tsv").body == client.ask("/1/links.tsv?of=1").body != first
+    reports = [client.ask(path).text for path in ("/1/report", "/1/report?of=1", "/1/report?of=0")]
+    assert reports[0] == reports[1]
+    assert "Alignment links.reviewed.tsv" in reports[0]
+    assert "Alignment links.tsv" in reports[2]
+    for text, here in zip(reports, ("Aligned again", "Aligned again", "First run"), strict=True):
+        (runs,) = re.findall(r'<nav class="menu" aria-label="Runs">(.*?)</nav>', text)
+        assert re.findall(r'aria-current="page">([^<]*)<', runs) == [here]
+    for astray in ("2", "-1", "x", "9" * 40):
+        assert client.ask(f"/1/links.tsv?of={astray}").status == 404
+        assert client.ask(f"/1/report?of={astray}").status == 404
+    os.utime(aligned.workspace.pair(1).links)  # a run after it: what was aligned again is not about that
+    assert [path.name for path in aligned.workspace.pair(1).results] == ["links.tsv"]
+
+
+def test_results_are_read_once(aligned: AppServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, calls = Client(aligned.address), []
+
+    def counted(*given: Any, **more: Any) -> Findings:
+        calls.append(given)
+        return gather(*given, **more)
+
+    monkeypatch.setattr("dualmatch.app.results.gather", counted)
+    pages = [[client.ask(path).text for path in ("/1/align", "/1/links", "/1/report")] for _ in range(3)]
+    assert pages[0] == pages[1] == pages[2]
+    assert len(calls) == 2  # the figures and the report
+    os.utime(aligned.workspace.pair(1).links, (1, 1))
+    assert client.ask("/1/align").text == pages[0][0]
+    assert len(calls) == 3
+
+
+def test_the_report_leads_to_pages_not_to_commands(aligned: AppServer) -> None:
+    page = Client(aligned.address).ask("/1/report").text
+    assert 'Next: <a href="/1/review/">decide in Review</a>' in page
+    assert '<a href="/1/links">download the links</a>' in page
+    before, _, _ = page.partition('id="cost-command-and-options"')
+    assert not re.search(r"<code>|In the folder of the links", before)
+    (row, *_) = re.findall(r'href="/1/review/pair/(\d+)\?tab=all&amp;status=all">Look at it', page)
+    assert Client(aligned.address).ask(f"/1/review/pair/{row}?tab=all&status=all").status == 200
 
 
 def test_a_review_is_opened_anew_after_a_new_run(aligned: AppServer) -> None:
@@ -345,7 +521,7 @@ def test_a_review_is_opened_anew_after_a_new_run(aligned: AppServer) -> None:
 
 def test_a_pair_that_is_not_aligned_has_no_report(serving: AppServer, client: Client) -> None:
     assert upload(client, FINE, FINE).status == 303
-    for path in ("/1/report", "/1/review/", "/1/links.tsv"):
+    for path in ("/1/report", "/1/review/", "/1/links", "/1/links.tsv"):
         answer = client.ask(path)
         assert answer.status == 422
         assert "not aligned yet" in answer.text
@@ -457,5 +633,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "--max-upload" in refused(["app", "--max-upload", "lots"], capsys, tmp_path)
     (tmp_path / "file").write_text("")
     assert "cannot be used as a folder" in refused(["app", "--folder", "file"], capsys, tmp_path)
+    assert "--reviewer" in refused(["app", "--reviewer", "x" * 81], capsys, tmp_path)
+    assert "no such file" in refused(["app", "--show-labels", "none.tsv"], capsys, tmp_path)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert "in a clone, run: pip install '.[review]'" in refused(["app"], capsys, tmp_path)

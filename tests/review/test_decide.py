@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import refused
+from dualmatch.charts.markup import chance
 from dualmatch.cli.main import main
 from dualmatch.links.decisions import ConflictError, DecisionLog, read_decisions
 from dualmatch.links.opinions import Verdict
@@ -66,16 +69,31 @@ def test_what_was_given_is_asked_nowhere(tmp_path: Path) -> None:
         assert min(session.queue.tabs[Tab.DOUBTFUL].tolist()) == PAIR
 
 
+def decisions_in(client: Client) -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(client.ask("/export/decisions.csv").body.decode("utf-8-sig")))]
+
+
+def test_the_queue_says_how_likely_what_it_proposes_is(review: Review) -> None:
+    session, client = review
+    page = client.ask("/?tab=all&status=all").text
+    assert '<th scope="col" class="number">chance of that</th>' in page
+    cells = re.findall(r'/pair/(\d+)\?.*?<td class="number">([^<]*)</td>\s*<td>([^<]*)</td>', page, re.DOTALL)
+    assert {words for *_, words in cells} >= {"linked", "undecided"}
+    for row, words, _ in cells:
+        proposed, likely = session.queue.proposed[int(row)], session.queue.probability[int(row)]
+        assert words.replace("&lt;", "<").replace("&gt;", ">") == (chance(likely) if proposed >= 0 else "–")
+
+
 def test_bars_are_links_and_choose(review: Review) -> None:
     _, client = review
     page = client.ask("/?tab=all").text
     bars = dict(re.findall(r'href="/\?([^"]*)" aria-label="([^"]*)"', page))
     assert len(bars) == 20
     assert sum(int(words.split(": ")[1].split()[0]) for words in bars.values()) == SIZE
-    (address,) = [where for where, words in bars.items() if words.startswith("0.40")]
+    (address,) = [where for where, words in bars.items() if words.startswith("40 to")]
     chosen = client.ask("/?" + address.replace("&amp;", "&")).text
     assert f'<p id="count">{MAYBE} entities' in chosen
-    assert "Confidence 0.40 to 0.45" in chosen
+    assert "A chance of 40 to 45 %" in chosen
     assert '<p id="count">1 entity' in client.ask("/?tab=all&q=s07").text  # and plurals are right
     page = client.ask("/?q=s07").text
     assert '<p id="count">0 entities' in page
@@ -208,6 +226,8 @@ def test_what_nobody_looked_at_is_not_exported_as_curated(review: Review, tmp_pa
     plan = f"<dt>Accepted</dt><dd>{ENOUGH} looked at, {SURE - ENOUGH} at once</dd>"
     assert plan in client.ask("/again").text
     seen = {f"s{row:02}" for row in sample[:ENOUGH]}
+    assert {row["source"] for row in decisions_in(client) if row["at_once"] == "no"} == seen
+    assert {row["at_once"] for row in decisions_in(client)} == {"yes", "no"}
 
     def check() -> None:
         final = pl.read_csv(client.ask("/export/final.csv").body).filter(pl.col("source") < f"s{SURE:02}")
@@ -314,7 +334,8 @@ def test_entangled_pairs_are_settled_by_one_answer(review: Review) -> None:
     assert client.post("/both", **form, way="swapped").status == 303
     assert session.log.state.accepted == [(f"s{PAIR}", f"q{PAIR + 1}"), (f"s{PAIR + 1}", f"q{PAIR}")]
     assert "one answer settles both" not in client.ask(f"/pair/{PAIR}").text
-    assert "2 pairs accepted at once" in client.ask("/").text
+    assert "2 pairs accepted together" in client.ask("/").text
+    assert {row["at_once"] for row in decisions_in(client)} == {"no"}  # both were looked at
     client.post("/undo", seen=session.log.live()[-1].id)
     assert session.log.state.accepted == []
     last = session.log.state.last

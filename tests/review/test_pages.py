@@ -136,6 +136,7 @@ def test_exports_are_what_align_and_others_read(client: Client, serving: ReviewS
     assert read_links(tmp_path / "d.sssom.tsv")[0] == now.accepted
     listed = list(csv.DictReader(io.StringIO(client.ask("/export/decisions.csv").body.decode("utf-8-sig"))))
     assert [row["verdict"] for row in listed] == ["accept", "reject", "none", "skip"]
+    assert {row["at_once"] for row in listed} == {"no"}
     (tmp_path / "seeds.tsv").write_bytes(client.ask("/export/seeds.tsv").body)
     (tmp_path / "rejected.tsv").write_bytes(rejected.encode())
     world = serving.session.run.spec.paths[0]

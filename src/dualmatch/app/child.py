@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import Final
 
 from dualmatch.app.workspace import PAIR, RUN, Pair
+from dualmatch.errors import InputError
 from dualmatch.files.locking import writer_of
+from dualmatch.runs.options_file import RunOptions
 from dualmatch.runs.record import RECORD
 
 _PATIENCE: Final = 20.0
 """Seconds that a process has to end in order when it is asked to."""
 _LONGEST_LOG: Final = 20_000
 _PREFIX: Final = "dualmatch: "
+
+
+class NotOursError(InputError):
+    """The run is in hands that this app cannot reach."""
 
 
 class Child:
@@ -74,10 +80,7 @@ class Children:
         if state == "running":
             return
         if state == "interrupted" and (record := pair.record) is not None:
-            begun, now = (
-                [replace(each, names=None) for each in both] for both in (record.run_options.reading, pair.reading)
-            )
-            option = ["--resume"] if begun == now else option
+            option = ["--resume"] if _choices(record.run_options) == _choices(pair.options) else option
         source, target = map(str, pair.files)
         self._start(pair, "align", ["dualmatch", "align", source, target, "--run", RUN, "--config", PAIR, *option])
 
@@ -104,20 +107,35 @@ class Children:
         return child is not None and not child.is_running
 
     def cancel(self, pair: Pair) -> None:
-        """End the run of a pair; what it has finished is kept."""
+        """End the run of a pair; what it has finished is kept. A `NotOursError` where it is not ours to end."""
         with self._lock:
             child = self._of.get((pair.number, "align"))
         if child is not None and child.is_running:
             child.end()
-        elif process := writer_of(pair.run):
-            with suppress(ProcessLookupError, PermissionError):
+        elif (process := writer_of(pair.run)) is not None:
+            try:
+                if not process:
+                    raise PermissionError
                 os.kill(process, signal.SIGTERM)
+            except PermissionError:
+                raise NotOursError(
+                    "This run was not started by dualmatch on this machine, or by another user, so it cannot be "
+                    "cancelled here; end it where it was started."
+                ) from None
+            except ProcessLookupError:
+                pass  # it has just ended
 
     def end_all(self) -> None:
         with self._lock:
             for child in self._of.values():
                 if child.is_running:
                     child.end()
+
+
+def _choices(options: RunOptions) -> tuple[object, ...]:
+    """What a run must have been begun with to be resumed; the record names what is compared, by default, too."""
+    reading = [replace(each, names=each.names or "auto") for each in options.reading]
+    return reading, options.call.seeds, options.call.same_ids
 
 
 def words_of(log: Path) -> tuple[str, list[str]]:

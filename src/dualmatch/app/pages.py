@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -17,18 +19,19 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dualmatch.app import reading_form
-from dualmatch.app.child import Children, words_of
+from dualmatch.app.child import Children, NotOursError, words_of
+from dualmatch.app.menu import menu_of, result_in_words
 from dualmatch.app.progress import progress_of
-from dualmatch.app.reviews import Reviews, menu_of
+from dualmatch.app.results import Results
+from dualmatch.app.reviews import Reviews
 from dualmatch.app.understanding import understanding_of
-from dualmatch.app.upload import EXTENSIONS, receive_files
+from dualmatch.app.upload import EXTENSIONS, PAIRS, is_multipart, receive_choices, receive_files
 from dualmatch.app.workspace import NUMBER, SIDES, NoPairError, Pair, State, Workspace
 from dualmatch.charts.markup import templates, visible
 from dualmatch.errors import DualMatchError
 from dualmatch.graph.shown_name import shown_name
-from dualmatch.report.findings import gather
-from dualmatch.report.page import report_page
-from dualmatch.review.forms import read_form
+from dualmatch.review.export import FINAL_LINKS
+from dualmatch.review.forms import number_of, read_form
 
 _IN_WORDS: Final[dict[State, str]] = {
     "new": "not aligned yet",
@@ -54,9 +57,9 @@ class _PairNumber(Convertor[int]):
 register_url_convertor("pair", _PairNumber())
 
 
-def app_pages(workspace: Workspace, children: Children, reviews: Reviews, most: int) -> Starlette:
+def app_pages(workspace: Workspace, children: Children, reviews: Reviews, results: Results, most: int) -> Starlette:
     """The app without its guard (`dualmatch.review.safety`); `most`: bytes that a file may have."""
-    views = _Views(workspace, children, most)
+    views = _Views(workspace, children, results, most)
     routes = [
         Route("/", views.home),
         Route("/upload", views.upload, methods=["POST"]),
@@ -68,7 +71,8 @@ def app_pages(workspace: Workspace, children: Children, reviews: Reviews, most: 
         Route("/{pair:pair}/cancel", views.cancel, methods=["POST"]),
         Route("/{pair:pair}/state", views.state),
         Route("/{pair:pair}/report", views.report),
-        Route("/{pair:pair}/links.tsv", views.links),
+        Route("/{pair:pair}/links", views.links),
+        Route("/{pair:pair}/links.tsv", views.table),
         Route("/favicon.ico", views.icon),  # of the report, which names none
         Mount("/{pair:pair}/review", reviews),
         Mount("/static", StaticFiles(packages=[("dualmatch.app", "static"), ("dualmatch.review", "static")])),
@@ -77,8 +81,8 @@ def app_pages(workspace: Workspace, children: Children, reviews: Reviews, most: 
 
 
 class _Views:
-    def __init__(self, workspace: Workspace, children: Children, most: int) -> None:
-        self._workspace, self._children, self._most = workspace, children, most
+    def __init__(self, workspace: Workspace, children: Children, results: Results, most: int) -> None:
+        self._workspace, self._children, self._results, self._most = workspace, children, results, most
         self._templates = templates(
             "dualmatch.app",
             form=reading_form,
@@ -87,11 +91,12 @@ class _Views:
             sides=SIDES,
             most=most,
             accepted=",".join(EXTENSIONS),
+            accepted_pairs=",".join(PAIRS),
+            labels=results.labels,
         )
-        self._reports: dict[int, tuple[float, str]] = {}
 
     def home(self, request: Request) -> Response:
-        return self._page("home.html", None, "Pairs", pairs=[self._in_brief(each) for each in self._workspace.pairs()])
+        return self._page("home.html", None, "Start", pairs=[self._in_brief(each) for each in self._workspace.pairs()])
 
     def _in_brief(self, pair: Pair) -> tuple[int, str, State, str]:
         """Number, files and state of a pair, and how it went."""
@@ -139,15 +144,15 @@ class _Views:
     async def read(self, request: Request) -> Response:
         form = await read_form(request)
         pair = self._pair(request)
-        if pair.state == "running":
-            raise HTTPException(409, "The files are being aligned; cancel that first.")
+        self._refuse_while_aligned(pair)
         if form.get("side") in SIDES:
             side = SIDES.index(form["side"])
             understood = understanding_of(pair)
             columns = None if understood is None else understood.sides[side].columns
-            reading = [*pair.reading]
+            reading = [*pair.options.reading]
             reading[side] = reading_form.chosen(form, columns, reading[side])
-            pair = await run_in_threadpool(pair.with_reading, (reading[0], reading[1]))
+            options = replace(pair.options, reading=(reading[0], reading[1]))
+            pair = await run_in_threadpool(pair.with_options, options)
         await run_in_threadpool(self._children.understand, pair)
         return RedirectResponse(f"/{pair.number}/", 303)
 
@@ -162,30 +167,33 @@ class _Views:
             "Align",
             state="running" if is_running else pair.state,
             progress=progress_of(pair),
-            failure=failure if record is None else "",
+            failure=_plainly(failure.replace(*_seeds_called(pair))),
             notes=notes,
             understood=understanding_of(pair),
-            result=None if record is None else self._result(pair),
+            result=None if record is None else self._results.summary(pair.links),
         )
 
-    def _result(self, pair: Pair) -> dict[str, Any]:
-        findings = gather(pair.links)
-        wrong = float((1 - findings.found).sum()) if len(findings.found) and findings.is_calibrated else None
-        return {
-            "links": len(findings.links),
-            "wrong": wrong,
-            "undecided": len(findings.undecided),
-            "no_match": len(findings.no_matches),
-        }
-
     async def start(self, request: Request) -> Response:
-        await read_form(request)
+        """Align; a form with choices changes them first."""
         pair = self._pair(request)
+        if is_multipart(request):
+            with self._workspace.draft() as draft:
+                words, seeds = await receive_choices(request, draft, self._most)
+                self._refuse_while_aligned(pair)
+                names = reading_form.chosen_names(words)
+                chosen = "same_ids" in words, seeds, "keep_seeds" in words
+                pair = await run_in_threadpool(pair.with_choices, names, *chosen)
+        else:
+            await read_form(request)
         others = [each for each in self._workspace.pairs() if each.number != pair.number]
         if any(self._children.is_running(each, "align") for each in others):
-            raise HTTPException(409, "Another pair is being aligned; wait for it, or cancel it.")
+            raise HTTPException(409, "Other files are being aligned; wait for that to end, or cancel it.")
         await run_in_threadpool(self._children.align, pair)
         return RedirectResponse(f"/{pair.number}/align", 303)
+
+    def _refuse_while_aligned(self, pair: Pair) -> None:
+        if self._children.is_running(pair, "align"):
+            raise HTTPException(409, "The files are being aligned; cancel that first.")
 
     async def cancel(self, request: Request) -> Response:
         await read_form(request)
@@ -208,23 +216,36 @@ class _Views:
 
     def report(self, request: Request) -> Response:
         pair = self._pair(request)
-        links = pair.links
-        written = links.stat().st_mtime
-        known = self._reports.get(pair.number)
-        if known is None or known[0] != written:
-            page = report_page(gather(links, pair.gold), menu_of(pair, "Report"))
-            known = self._reports[pair.number] = written, page
-        style = "".join(_STYLE.findall(known[1])[:1])
+        page = self._results.report(pair, self._result(request, pair))
+        style = "".join(_STYLE.findall(page)[:1])
         sha = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         rules = (
             f"default-src 'none'; style-src 'sha256-{sha}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        return HTMLResponse(known[1], headers={"content-security-policy": rules})
+        return HTMLResponse(page, headers={"content-security-policy": rules})
 
     def links(self, request: Request) -> Response:
+        """What was found, the last first, to download."""
         pair = self._pair(request)
-        name = f"{pair.files[0].name}-{pair.files[1].name}.links.tsv"
-        return FileResponse(pair.links, media_type="text/tab-separated-values; charset=utf-8", filename=name)
+        results = [
+            (place, result_in_words(place, len(pair.results)), path.name, self._results.summary(path).sentence())
+            for place, path in enumerate(pair.results)
+        ]
+        return self._page("links.html", pair, "Links", results=results[::-1], final_links=[*FINAL_LINKS])
+
+    def table(self, request: Request) -> Response:
+        pair = self._pair(request)
+        path = self._result(request, pair)
+        name = f"{pair.files[0].name}-{pair.files[1].name}.{path.name}"
+        return FileResponse(path, media_type="text/tab-separated-values; charset=utf-8", filename=name)
+
+    def _result(self, request: Request, pair: Pair) -> Path:
+        """Which of the results a page is about: the last, unless it says so."""
+        results, of = pair.results, request.query_params.get("of")
+        place = len(results) - 1 if of is None else number_of(of, 404)
+        if place >= len(results):
+            raise HTTPException(404, "There is no such result.")
+        return results[place]
 
     def icon(self, request: Request) -> Response:
         return RedirectResponse("/static/icon.svg", 303)
@@ -232,7 +253,7 @@ class _Views:
     def refused(self, request: Request, error: Exception) -> Response:
         """A plain sentence on a page of its own, with the way back."""
         status, words = (error.status_code, error.detail) if isinstance(error, HTTPException) else (422, str(error))
-        status = 404 if isinstance(error, NoPairError) else status
+        status = 404 if isinstance(error, NoPairError) else 409 if isinstance(error, NotOursError) else status
         return self._page("message.html", None, "", status, words=visible(words, 2000))
 
     def _pair(self, request: Request) -> Pair:
@@ -241,6 +262,12 @@ class _Views:
     def _page(self, template: str, pair: Pair | None, here: str, status: int = 200, **values: Any) -> Response:
         page = self._templates.get_template(template).render(menu=menu_of(pair, here), pair=pair, **values)
         return HTMLResponse(page, status)
+
+
+def _seeds_called(pair: Pair) -> tuple[str, str]:
+    """The name of the file of known pairs, and what it was called by whoever gave it."""
+    path = pair.options.call.seeds
+    return ("\0", "") if path is None else (path.name, pair.seeds_called)
 
 
 def _plainly(words: str) -> str:

@@ -1,4 +1,4 @@
-"""The form that says how to read a file: as ``--columns``, ``--format``, ``--time-format`` and ``--on-error`` do."""
+"""The forms that say how to read a file, as ``--columns``, ``--format`` … do, and what to compare, as ``--names``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, get_args
 from dualmatch.errors import InputError
 from dualmatch.readers.columns import KINDS, check_roles
 from dualmatch.readers.read import FORMATS
-from dualmatch.readers.read_options import ReadOptions
+from dualmatch.readers.read_options import Names, ReadOptions
 from dualmatch.readers.rejected_lines import OnError
 from dualmatch.readers.table_head import Column
 from dualmatch.readers.usual_names import suggested_columns
@@ -32,6 +32,11 @@ ON_ERROR: Final = {
     "stop": "Refuse the file",
     "skip": "Leave broken lines out",
 }
+NAMES: Final[dict[Names, str]] = {
+    "auto": "facts, dates and names, where both files have names",
+    "ids": "facts, dates and the ids themselves, which are names here",
+    "none": "facts and dates only",
+}
 TIME_FORMATS: Final = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "epoch", "epoch-ms")
 _LONGEST: Final = 200
 
@@ -50,6 +55,15 @@ def chosen(form: Mapping[str, str], columns: Sequence[Column] | None, before: Re
         on_error=on_error,  # type: ignore[arg-type]
         columns=before.columns if columns is None else _columns(form, columns),
     )
+
+
+def chosen_names(form: Mapping[str, str]) -> Names:
+    """What to compare besides facts."""
+    given = form.get("names", "auto")
+    found = next((name for name in NAMES if name == given), None)
+    if found is None:
+        raise InputError("There is no such choice of what to compare.")
+    return found
 
 
 def _columns(form: Mapping[str, str], columns: Sequence[Column]) -> dict[str, str | tuple[str, ...]] | None:

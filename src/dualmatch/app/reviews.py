@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dualmatch.app.menu import menu_of
+from dualmatch.app.results import shown_with
 from dualmatch.app.workspace import Pair, Workspace
-from dualmatch.charts.markup import el, joined
 from dualmatch.review.app import review_app
 from dualmatch.review.realign import Realignment, free_name
 from dualmatch.review.serve import open_session
 from dualmatch.review.session import Session
 from dualmatch.runs.options_file import call_options_of
-
-
-def menu_of(pair: Pair | None, here: str = "") -> Markup:
-    """The menu of every page; `here` is the page it stands on."""
-    links = {"Pairs": "/"}
-    if pair is not None:
-        at = f"/{pair.number}"
-        links |= {"Files": f"{at}/", "Align": f"{at}/align"}
-        if pair.state == "finished":
-            links |= {"Report": f"{at}/report", "Review": f"{at}/review/"}
-    shown = (el("a", name, href=at, aria_current="page" if name == here else None) for name, at in links.items())
-    return el("nav", joined(*shown), class_="menu", aria_label="dualmatch")
 
 
 @dataclass(frozen=True)
@@ -43,8 +33,8 @@ class OpenReview:
 class Reviews:
     """Each review is opened when it is first asked for, and again after a new run."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace, reviewer: str | None = None, show_labels: Sequence[Path] = ()) -> None:
+        self._workspace, self._reviewer, self._labels = workspace, reviewer, show_labels
         self._opening = threading.Lock()
         self._opened: dict[int, OpenReview] = {}
 
@@ -59,7 +49,10 @@ class Reviews:
         with self._opening:
             known = self._opened.get(pair.number)
             if known is None or known.written != written:
-                session, naming = open_session(links), call_options_of(links).naming
+                session = shown_with(
+                    self._labels, lambda labels: open_session(links, show_labels=labels, reviewer=self._reviewer)
+                )
+                naming = call_options_of(links).naming
                 again = Realignment(session, free_name(links))
                 pages = review_app(session, again, naming, f"/{pair.number}/review", menu_of(pair, "Review"))
                 threading.Thread(target=session.prepare, name="prepare", daemon=True).start()

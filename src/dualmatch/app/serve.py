@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dualmatch.app.child import Children
@@ -15,19 +17,29 @@ if TYPE_CHECKING:
 class AppServer(LocalServer):
     """Serves the pages of a workspace.
 
-    `most`: bytes that a file may have.
+    `most`: bytes that a file may have. `reviewer`, `show_labels`: as in `dualmatch.review.serve.open_session`.
     """
 
-    def __init__(self, workspace: Workspace, endpoint: Endpoint, most: int) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        endpoint: Endpoint,
+        most: int,
+        reviewer: str | None = None,
+        show_labels: Sequence[Path] = (),
+    ) -> None:
         self.workspace, self.children, self._most = workspace, Children(), most
+        self._reviewer, self._labels = reviewer, show_labels
         super().__init__(self._pages, endpoint)
 
     def _pages(self) -> ASGIApp:
         from dualmatch.app.pages import app_pages
+        from dualmatch.app.results import Results
         from dualmatch.app.reviews import Reviews
 
-        self.reviews = Reviews(self.workspace)
-        return app_pages(self.workspace, self.children, self.reviews, self._most)
+        self.reviews = Reviews(self.workspace, self._reviewer, self._labels)
+        self.results = Results(self._labels)
+        return app_pages(self.workspace, self.children, self.reviews, self.results, self._most)
 
     def run(self) -> None:
         try:

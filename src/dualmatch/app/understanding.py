@@ -88,14 +88,15 @@ def understanding_of(pair: Pair) -> Understanding | None:
 
 
 def _options(pair: Pair) -> tuple[dict[str, Any], dict[str, Any]]:
-    source, target = (each.as_dict() for each in pair.reading)
+    """What files are read with; which names are compared changes nothing of what is understood."""
+    source, target = (replace(each, names=None).as_dict() for each in pair.options.reading)
     return source, target
 
 
 def understand(pair: Pair) -> Understanding:
     """Read both files; what is wrong with one does not keep the other from being read."""
     sides, graphs = [], []
-    for file, options in zip(pair.files, pair.reading, strict=True):
+    for file, options in zip(pair.files, pair.options.reading, strict=True):
         side, graph = _understand(file, options)
         sides.append(side)
         graphs += [] if graph is None else [graph]
@@ -113,7 +114,7 @@ def _understand(file: Path, options: ReadOptions) -> tuple[SideUnderstanding, Te
         except DualMatchError:
             columns = None  # reading says what is wrong
         try:
-            reading = read([file], replace(options, names=options.names or "auto"))
+            reading = read([file], replace(options, names="auto"))
         except DualMatchError as error:
             return SideUnderstanding(str(error), columns=columns), None
         except MemoryError:

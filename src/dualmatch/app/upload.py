@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -30,12 +31,15 @@ EXTENSIONS: Final = tuple(
 """How the name of a file may end."""
 _SILENCE: Final = 30.0
 """Seconds in which the next piece must arrive."""
-_MOST_PARTS: Final = 4
+_MOST_PARTS: Final = 8
+PAIRS: Final = tuple(f"{extension}{packed}" for extension, packed in product((".tsv", ".txt", ".csv"), ("", *PACKED)))
+_LONGEST_WORD: Final = 40  # of a field that is no file
 _MOST_HEADERS: Final = 16  # of a part; older versions of the parser count none
 _LARGEST_HEADER: Final = 8192
+SEEDS: Final = "seeds"
 
 
-def kept_name(called: str) -> str | None:
+def kept_name(called: str, ends: Sequence[str] = EXTENSIONS) -> str | None:
     """The name under which a file is kept: letters, digits and an extension that we know; None where it has none.
 
     >>> kept_name("../../Ådas Archive (2).CSV.gz")
@@ -44,7 +48,7 @@ def kept_name(called: str) -> str | None:
     True
     """
     base = _base(called)
-    end = next((end for end in sorted(EXTENSIONS, key=len, reverse=True) if base.lower().endswith(end)), None)
+    end = next((end for end in sorted(ends, key=len, reverse=True) if base.lower().endswith(end)), None)
     if end is None:
         return None
     stem = re.sub("[^A-Za-z0-9_]+", "-", base[: -len(end)])[:60].strip("-")
@@ -61,10 +65,34 @@ async def receive_files(request: Request, draft: Path, most: int) -> tuple[tuple
     Where they are, relative, and what they were called. `most`: bytes that a file may have. An `HTTPException` says
     what is wrong.
     """
+    form = _Form(draft, most, dict.fromkeys(SIDES, EXTENSIONS))
+    await _receive(request, form)
+    missing = [side for side in SIDES if side not in form.found]
+    if missing:
+        raise HTTPException(400, f"Choose two files; the {' and the '.join(missing)} is missing.")
+    (source, source_called), (target, target_called) = (form.found[side] for side in SIDES)
+    return (source, target), (source_called, target_called)
+
+
+async def receive_choices(
+    request: Request, draft: Path, most: int
+) -> tuple[Mapping[str, str], tuple[Path, str] | None]:
+    """The words of a form, and the file of its field ``seeds``, if there is one: where it is, what it was called."""
+    (draft / SEEDS).mkdir()
+    form = _Form(draft, most, {SEEDS: PAIRS})
+    await _receive(request, form)
+    path, called = form.found.get(SEEDS, (None, ""))
+    return form.words, None if path is None else (draft / path, called)
+
+
+def is_multipart(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip() == "multipart/form-data"
+
+
+async def _receive(request: Request, form: _Form) -> None:
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
-        raise HTTPException(415, "Send a form with two files.")
-    form = _Form(draft, most)
+        raise HTTPException(415, "Send a form with files.")
     parser = MultipartParser(options[b"boundary"], form.callbacks)
     try:
         stream = request.stream().__aiter__()
@@ -86,18 +114,23 @@ async def receive_files(request: Request, draft: Path, most: int) -> tuple[tuple
         raise HTTPException(507, f"The files cannot be kept ({error.strerror}); free some space.") from None
     finally:
         form.close()
-    return form.files()
+    if form.trouble is not None:
+        raise form.trouble
+    if not form.is_whole:
+        raise HTTPException(400, "The files did not arrive whole.")
 
 
 class _Form:
-    """Receives the parts of a form."""
+    """Receives the parts of a form: files of some fields, each with the endings that its name may have, and words."""
 
-    def __init__(self, draft: Path, most: int) -> None:
-        self._draft, self._most = draft, most
+    def __init__(self, draft: Path, most: int, fields: Mapping[str, Sequence[str]]) -> None:
+        self._draft, self._most, self._fields = draft, most, fields
+        self.words: dict[str, str] = {}
+        self._word: str | None = None  # the field that arrives, if it is no file
         self._received = self._parts = self._count = 0
-        self._is_whole = False
+        self.is_whole = False
         self.trouble: HTTPException | None = None
-        self._found: dict[str, tuple[Path, str]] = {}
+        self.found: dict[str, tuple[Path, str]] = {}
         self._file: BinaryIO | None = None
         self._written = 0
         self._field, self._value, self._headers = b"", b"", dict[bytes, bytes]()
@@ -117,19 +150,8 @@ class _Form:
         if self._received > 4 * self._most + (1 << 20):
             raise HTTPException(413, "The upload is too large.")
 
-    def files(self) -> tuple[tuple[Path, Path], tuple[str, str]]:
-        if self.trouble is not None:
-            raise self.trouble
-        if not self._is_whole:
-            raise HTTPException(400, "The files did not arrive whole.")
-        missing = [side for side in SIDES if side not in self._found]
-        if missing:
-            raise HTTPException(400, f"Choose two files; the {' and the '.join(missing)} is missing.")
-        (source, source_called), (target, target_called) = (self._found[side] for side in SIDES)
-        return (source, target), (source_called, target_called)
-
     def _end(self) -> None:
-        self._is_whole = True
+        self.is_whole = True
 
     def close(self) -> None:
         if self._file is not None:
@@ -141,6 +163,7 @@ class _Form:
         if self._parts > _MOST_PARTS:
             raise HTTPException(400, "The form has too many parts.")
         self._headers, self._count, self._field, self._value = {}, 0, b"", b""
+        self._word = None
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
         self._field = self._bounded(self._field + data[start:end])
@@ -162,21 +185,26 @@ class _Form:
 
     def _headers_finished(self) -> None:
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
-        side, called = (options.get(name, b"").decode("utf-8", "replace") for name in (b"name", b"filename"))
-        if side not in SIDES or side in self._found or not called:
-            return  # another field, or no file chosen: its data is left out
-        name = kept_name(called)
+        field, called = (options.get(name, b"").decode("utf-8", "replace") for name in (b"name", b"filename"))
+        if b"filename" not in options and field not in self._fields:
+            self._word = field[:_LONGEST_WORD]
+            self.words[self._word] = ""
+        if field not in self._fields or field in self.found or not called:
+            return  # no file chosen: its data is left out
+        name = kept_name(called, self._fields[field])
         if name is None:
-            words = (
-                "its name does not show what it is; a table ends in .csv, .tsv or .parquet, RDF in .nt, .ttl, .rdf or "
-            )
-            self.trouble = HTTPException(422, f"{visible(called, 80)}: {words}.jsonld, Wikidata's in .json")
+            words = "its name does not show what it is; a table ends in .csv, .tsv or "
+            words += ".txt" if field == SEEDS else ".parquet, RDF in .nt, .ttl, .rdf or .jsonld, Wikidata's in .json"
+            self.trouble = HTTPException(422, f"{visible(called, 80)}: {words}")
             return
-        path = Path(side, name)
+        path = Path(field, name)
         self._file, self._written = (self._draft / path).open("xb"), 0
-        self._found[side] = path, _base(called)[:LONGEST_CALLED]
+        self.found[field] = path, _base(called)[:LONGEST_CALLED]
 
     def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._word is not None:
+            word = self.words[self._word] + data[start:end].decode("utf-8", "replace")
+            self.words[self._word] = word[:_LONGEST_WORD]
         if self._file is None:
             return
         self._written += end - start

@@ -3,6 +3,7 @@
 FOLDER/lock               which process serves it
 FOLDER/1/pair.json        the two files, their names and how to read them; ``dualmatch align --config`` takes it
 FOLDER/1/source/…         the file of the source, and target/… that of the target
+FOLDER/1/seeds-….tsv      known pairs to begin with, where they were given
 FOLDER/1/true_pairs.tsv   where the truth is known: of the sample
 FOLDER/1/understood.json  what was understood of the files (`dualmatch.app.understanding`)
 FOLDER/1/run/…            the run (``dualmatch align --run``): links, record, decisions
@@ -17,21 +18,23 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from dualmatch.errors import DualMatchError, InputError, OutputError
+from dualmatch.errors import ConfigError, DualMatchError, InputError, OutputError
 from dualmatch.files.atomic import sync, write_text
+from dualmatch.files.fingerprint import sha256_of
 from dualmatch.files.locking import LOCK, locked, writer_of
 from dualmatch.files.plain_data import read_json
 from dualmatch.files.temporary import folder_beside
 from dualmatch.links.decisions import read_decisions
-from dualmatch.readers.read_options import ReadOptions
+from dualmatch.readers.read_options import Names
 from dualmatch.review.serve import decisions_of
 from dualmatch.runs.folder import links_of
+from dualmatch.runs.options_file import RunOptions, options_from, record_of
 from dualmatch.runs.record import RunRecord, read_folder_record
 from dualmatch.simulate.chronicle import (
     ARCHIVE_FILE,
@@ -43,7 +46,6 @@ from dualmatch.simulate.chronicle import (
 from dualmatch.simulate.people import TRUE_PAIRS
 
 State = Literal["new", "running", "interrupted", "finished"]
-Reading = tuple[ReadOptions, ReadOptions]
 
 DEFAULT_FOLDER: Final = "dualmatch-app"
 SIDES: Final = ("source", "target")
@@ -52,6 +54,7 @@ RUN: Final = "run"
 LONGEST_CALLED: Final = 200
 NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
 _KEPT: Final = re.compile(r"(source|target)/[A-Za-z0-9_-]{1,60}(\.[a-z0-9]{1,10}){1,2}")
+_REVIEWED: Final = re.compile(r"links\.reviewed(-\d+)?\.tsv")  # as `dualmatch.review.realign.free_name` calls them
 
 
 class NoPairError(InputError):
@@ -96,19 +99,47 @@ class Pair:
         return self.files[0].name, self.files[1].name
 
     @cached_property
-    def reading(self) -> Reading:
-        """How to read the files."""
-        given = self._about.get("options", {})
+    def options(self) -> RunOptions:
+        """How to read and align the files; paths are absolute."""
         try:
-            source, target = (ReadOptions.from_dict(given.get(side, {})) for side in SIDES)
-        except (ValueError, AttributeError) as error:
+            return options_from(self._about.get("options", {}), self.folder)
+        except (ConfigError, AttributeError, TypeError) as error:
             raise InputError(f"{self.folder / PAIR}: has invalid options ({error}); fix it") from None
-        return source, target
 
-    def with_reading(self, reading: Reading) -> Pair:
-        """The same with other options of reading, once they are on the disk."""
-        _write_about(self.folder, self.files, self.names, reading)
+    @property
+    def seeds_called(self) -> str:
+        """What the file of known pairs was called; empty where there is none."""
+        path, called = self.options.call.seeds, self._about.get("seeds")
+        return "" if path is None else called[:LONGEST_CALLED] if isinstance(called, str) and called else path.name
+
+    def with_options(self, options: RunOptions, seeds_called: str | None = None) -> Pair:
+        """The same with other options, once they are on the disk."""
+        called = self.seeds_called if seeds_called is None else seeds_called
+        _write_about(self.folder, self.files, self.names, options, called)
         return Pair(self.folder)
+
+    def with_choices(self, names: Names, same_ids: bool, seeds: tuple[Path, str] | None, keep: bool) -> Pair:
+        """The same with other choices of what to compare and what to begin with.
+
+        `seeds`: a file of known pairs, which is moved here, and what it was called; without one, that of before stays
+        if `keep`.
+        """
+        before, called = self.options, self.seeds_called
+        place = before.call.seeds if keep else None
+        if seeds is not None:
+            file, called = seeds
+            # A name of its own for each content: a run is resumed only with the pairs that it was begun with.
+            place = self.folder / f"seeds-{sha256_of(file)[:12]}{''.join(file.suffixes)}"
+            sync(file)
+            file.rename(place)
+            sync(self.folder)
+        source, target = (replace(each, names=None if names == "auto" else names) for each in before.reading)
+        call = replace(before.call, seeds=place, same_ids=same_ids)
+        changed = self.with_options(RunOptions(before.options, (source, target), call), called if place else "")
+        for old in self.folder.glob("seeds-*"):
+            if old != place:
+                old.unlink(missing_ok=True)
+        return changed
 
     @property
     def gold(self) -> Path | None:
@@ -143,6 +174,14 @@ class Pair:
         return links_of(self.run)
 
     @property
+    def results(self) -> list[Path]:
+        """The links of the finished run, and of those that a review began after it, in their order."""
+        first = self.links
+        found = [path for path in self.run.iterdir() if _REVIEWED.fullmatch(path.name) and record_of(path).is_file()]
+        written = {path: path.stat().st_mtime_ns for path in (first, *found)}
+        return [first, *sorted((path for path in found if written[path] >= written[first]), key=written.__getitem__)]
+
+    @property
     def is_reviewed(self) -> bool:
         """Whether anything was decided about the links."""
         with suppress(DualMatchError):
@@ -151,12 +190,15 @@ class Pair:
         return False
 
 
-def _write_about(folder: Path, files: tuple[Path, Path], called: tuple[str, str], reading: Reading) -> None:
-    options = {side: each for side, each in zip(SIDES, (each.as_dict() for each in reading), strict=True) if each}
+def _write_about(
+    folder: Path, files: tuple[Path, Path], called: tuple[str, str], options: RunOptions, seeds_called: str = ""
+) -> None:
     about: dict[str, Any] = {"files": [str(file) for file in files]}
     if any(name != file.name for name, file in zip(called, files, strict=True)):
         about["called"] = called
-    about["options"] = options
+    if seeds_called:
+        about["seeds"] = seeds_called
+    about["options"] = options.as_dict(folder)
     write_text(folder / PAIR, json.dumps(about, ensure_ascii=False, indent=1) + "\n")
 
 
@@ -195,7 +237,7 @@ class Workspace:
         """A pair by its number; a `NoPairError` where there is none."""
         pair = Pair(self.folder / str(number))
         if not NUMBER.fullmatch(str(number)) or not (pair.folder / PAIR).is_file():
-            raise NoPairError("There is no such pair.")
+            raise NoPairError("There are no such files here.")
         return pair
 
     @contextmanager
@@ -208,7 +250,7 @@ class Workspace:
 
     def add(self, draft: Path, files: tuple[Path, Path], called: tuple[str, str] | None = None) -> Pair:
         """Make a pair of a draft; it is on the disk as a whole, or not at all."""
-        _write_about(draft, files, called or (files[0].name, files[1].name), (ReadOptions(), ReadOptions()))
+        _write_about(draft, files, called or (files[0].name, files[1].name), RunOptions())
         for path in (*(draft / file for file in files), *(draft / side for side in SIDES), draft):
             sync(path)
         with self._adding:

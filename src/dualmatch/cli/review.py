@@ -14,6 +14,8 @@ from dualmatch.cli.shared_options import (
     PATH,
     alignment_argument,
     input_folder_option,
+    port_option,
+    reviewer_option,
     show_labels_option,
     talk_options,
 )
@@ -24,14 +26,14 @@ logger = logging.getLogger(__name__)
 @click.command("review")
 @alignment_argument
 @click.option("--decisions", type=PATH, help="The file decisions go to.  [default: ALIGNMENT.decisions.db]")
-@click.option("--reviewer", metavar="NAME", help="Who decides; kept with every decision.  [default: your login name]")
+@reviewer_option
 @click.option(
     "--add-decisions",
     type=PATH,
     multiple=True,
     help="A file of another reviewer, whose decisions are added to yours; can be given several times.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve on.  [default: a free one]")
+@port_option
 @click.option(
     "--host",
     default="127.0.0.1",

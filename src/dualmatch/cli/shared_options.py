@@ -56,6 +56,12 @@ show_labels_option = path_option(
     "the target's.  [default: labels in the input files]",
     multiple=True,
 )
+reviewer_option = click.option(
+    "--reviewer", metavar="NAME", help="Who decides; kept with every decision.  [default: your login name]"
+)
+port_option = click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port to serve on.  [default: a free one]"
+)
 json_option = click.option(
     "--json",
     "json_path",

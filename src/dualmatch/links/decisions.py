@@ -78,8 +78,7 @@ class DecisionLog:
 
         `reviewer`: whose decisions are added. Without `create` the file is only read, in whichever format it is.
         """
-        if len(reviewer) > LONGEST_NAME or not reviewer.isprintable():
-            raise InputError(f"--reviewer: give a name of at most {LONGEST_NAME} letters")
+        check_reviewer(reviewer)
         if path.exists() and not is_decisions(path) and path.stat().st_size:
             raise InputError(f"{path}: is not a file of decisions; give another name")
         if not create and not path.exists():
@@ -276,6 +275,12 @@ class DecisionLog:
                         self._state, self._is_ahead = DecisionState(), False  # it held what is not kept
                     with suppress(sqlite3.Error):  # it must not hide what went wrong first
                         self._connection.execute("ROLLBACK")
+
+
+def check_reviewer(name: str) -> None:
+    """Refuse a name that cannot be kept with decisions."""
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise InputError(f"--reviewer: give a name of at most {LONGEST_NAME} letters")
 
 
 def _prepare(connection: sqlite3.Connection, write: bool) -> int:

@@ -63,6 +63,13 @@ def read_labels(path: Path) -> pl.DataFrame:
     return table.select("entity", pl.lit(LABEL).alias("attribute"), "value")
 
 
+def read_label_files(files: Sequence[Path]) -> list[pl.DataFrame]:
+    """The labels to show of a file for both sides, or of one for each."""
+    if len(files) > 2:
+        raise InputError(f"--show-labels is given {len(files)} times; once for both sides, or once for each")
+    return [read_labels(path).filter(pl.col("value").str.strip_chars() != "") for path in files]
+
+
 def with_files_shown(
     source: TemporalGraph, target: TemporalGraph, files: Sequence[Path]
 ) -> tuple[TemporalGraph, TemporalGraph]:
@@ -72,9 +79,7 @@ def with_files_shown(
     """
     if not files:
         return source, target
-    if len(files) > 2:
-        raise InputError(f"--show-labels is given {len(files)} times; once for both sides, or once for each")
-    tables = [read_labels(path).filter(pl.col("value").str.strip_chars() != "") for path in files]
+    tables = read_label_files(files)
     labels = [labels_to_show([table], graph) for table, graph in ((tables[0], source), (tables[-1], target))]
     of_file = [labels] if len(files) == 1 else [[each] for each in labels]
     useless = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
@@ -18,16 +19,27 @@ DOUBTFUL = 0.9
 """Links below this confidence are worth a look."""
 
 
-def report_page(findings: Findings, menu: Markup | None = None) -> str:
-    """The whole page; it loads nothing from anywhere, and holds no script. `menu`: of the pages around it."""
-    made = templates("dualmatch.report", findings=findings, figures=figures, gold=against_gold, charts=distributions)
+@dataclass(frozen=True)
+class Surroundings:
+    """The pages that a report is one of: their menu, and where pairs are reviewed and links downloaded."""
+
+    menu: Markup
+    review: str
+    links: str
+
+
+def report_page(findings: Findings, around: Surroundings | None = None) -> str:
+    """The whole page; it loads nothing from anywhere, and holds no script. Alone, it names commands as next steps."""
+    made = templates(
+        "dualmatch.report", findings=findings, figures=figures, gold=against_gold, charts=distributions, around=around
+    )
     record, outcome = findings.record, findings.outcome
     page = made.get_template("report.html").render(
-        menu=menu or "",
         chart_style=Markup(CHART_STYLE),
         sentence=findings.summary.sentence(),
         tiles=_tiles(findings),
-        steps=_next_steps(findings),
+        steps=_next_steps(findings) if around is None else [],
+        is_doubtful=_is_doubtful(findings),
         version=__version__ if record is None else record.version,
         command=None if outcome is None else shlex.join(outcome.cost.command),
     )
@@ -39,7 +51,7 @@ def _next_steps(findings: Findings) -> list[tuple[str, str]]:
     links, inputs = findings.name, [] if findings.record is None else findings.record.inputs.get("paths", [])
     inputs = [_beside(each, findings.folder) for each in inputs]
     steps = []
-    if findings.basis is not None and (findings.undecided or (findings.found < DOUBTFUL).any()):
+    if _is_doubtful(findings):
         steps.append(("Decide what is doubtful or open", ["dualmatch", "review", links]))
     if findings.links and inputs and "-" not in inputs:
         steps.append(
@@ -48,6 +60,11 @@ def _next_steps(findings: Findings) -> list[tuple[str, str]]:
     if findings.method is not None and not findings.is_calibrated:
         steps.append(("Get reasons and calibrated confidence", ["dualmatch", "align", *inputs, "-o", "evidence.tsv"]))
     return [(words, shlex.join(call)) for words, call in steps]
+
+
+def _is_doubtful(findings: Findings) -> bool:
+    """Whether there is something to decide, and evidence to decide by."""
+    return findings.basis is not None and bool(findings.undecided or (findings.found < DOUBTFUL).any())
 
 
 def _beside(path: str, folder: Path) -> str:

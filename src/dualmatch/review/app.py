@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -17,7 +16,6 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from dualmatch.charts.markup import el, templates, visible
-from dualmatch.decode.verdicts import Verdict as RunVerdict
 from dualmatch.errors import DualMatchError, counted
 from dualmatch.graph.shown_name import ShownName
 from dualmatch.links.decisions import LONGEST_NOTE, BusyError, ConflictError
@@ -27,15 +25,13 @@ from dualmatch.review.export import EXPORTS, FINAL_LINKS, accepted_unseen, final
 from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
 from dualmatch.review.forms import PER_PAGE, number_of, page_of, read_form, row_of
 from dualmatch.review.history import HistoryPages
-from dualmatch.review.pair_view import PARTS, CandidateLine, all_facts, candidates_of, timeline
+from dualmatch.review.pair_pages import PairPages
 from dualmatch.review.queue import VERDICTS, Tab
 from dualmatch.review.queue_charts import histogram, interval_bar
 from dualmatch.review.realign import Realignment
 from dualmatch.review.session import Session
-from dualmatch.review.words import in_words, opinion_in_words, opinions_in_words
+from dualmatch.review.words import in_words
 
-_MOST_FOUND: Final = 12
-_MANY: Final = 1_000  # facts on a page of nothing else
 _WEB: Final = re.compile(r"https?://[^\s<>\"'\\^`{|}]{1,2000}\Z", re.IGNORECASE | re.ASCII)
 _STAGES: Final = {
     "evidence": "weighing shared evidence",
@@ -53,11 +49,11 @@ def review_app(
     `at`: the path that it is mounted at, with which every address of its pages begins. `menu`: of the pages around it.
     """
     views = _Views(session, again, naming, at, menu)
-    about = HistoryPages(session, views.page)
+    pairs, about = PairPages(session, views.page), HistoryPages(session, views.page)
     routes = [
         Route("/", views.queue),
-        Route("/pair/{source}", views.pair),
-        Route("/facts/{source}", views.facts),
+        Route("/pair/{source}", pairs.pair),
+        Route("/facts/{source}", pairs.facts),
         Route("/decide", views.decide, methods=["POST"]),
         Route("/both", views.both, methods=["POST"]),
         Route("/accept", views.accept, methods=["POST"]),
@@ -132,79 +128,6 @@ class _Views:
             to_accept=to_accept,
             seen=session.log.last_known.last,
         )
-
-    def pair(self, request: Request) -> Response:
-        session, basis, query = self.session, self.session.run.basis, request.query_params
-        source, wanted = row_of(number_of(request.path_params["source"], 404), basis.source), Filter.of(query)
-        proposed = int(session.queue.proposed[source])
-        target = proposed if proposed >= 0 else None
-        if "show" in query:
-            target = row_of(number_of(query["show"]), basis.target)
-        find = query.get("find", "")[:200]
-        found = session.queue.targets(find, _MOST_FOUND) if find.strip() else []
-        name, names = basis.source.entities[source], basis.target.entities
-        decision, view, listed = session.log.state.of(name), session.view(source, target), candidates_of(basis, source)
-        holder = None if target is None else session.log.state.holder.get(names[target])
-        return self.page(
-            "pair.html",
-            wanted,
-            source=source,
-            source_name=basis.source.shown(name),
-            target=target,
-            target_name=None if target is None else basis.target.shown(target),
-            is_proposed=target == proposed,
-            outcome=self._outcome(source),
-            is_rejected=target is not None and names[target] in decision.rejected,
-            held_by=None if holder in (None, name) else basis.source.shown(holder),
-            view=view,
-            timeline=timeline(view),
-            candidates=listed,
-            decision=decision,
-            decision_words=opinion_in_words(decision, basis.target),
-            opinions=opinions_in_words(decision, basis.target),
-            entangled=session.entangled(source) if target == proposed else None,
-            seen=session.log.last_known.last,
-            find=find,
-            found=[(row, basis.target.shown(row)) for row in found],
-            next=session.after(source, wanted),
-            previous=session.before(source, wanted),
-            next_candidate=_after_shown(listed, target),
-        )
-
-    def facts(self, request: Request) -> Response:
-        """All facts of a part of a pair, a page at a time."""
-        basis, query = self.session.run.basis, request.query_params
-        source = row_of(number_of(request.path_params["source"], 404), basis.source)
-        target = row_of(number_of(query.get("show", "")), basis.target)
-        part = next((each for each in PARTS if each == query.get("part", PARTS[0])), None)
-        if part is None:
-            raise HTTPException(404, "There is no such part.")
-        page = max(1, number_of(query.get("page", "1")))
-        rows, total = all_facts(basis, source, target, part, (page - 1) * _MANY, _MANY)
-        return self.page(
-            "facts.html",
-            Filter.of(query),
-            source=source,
-            target=target,
-            names=(basis.source.shown(source), basis.target.shown(target)),
-            part=part,
-            rows=rows,
-            total=total,
-            page=page,
-            pages=max(1, -(-total // _MANY)),
-        )
-
-    def _outcome(self, source: int) -> str:
-        """The verdict of the run on an entity, in words."""
-        queue, basis = self.session.queue, self.session.run.basis
-        verdict = VERDICTS[queue.verdict[source]]
-        if verdict is RunVerdict.LINKED:
-            partner = basis.target.shown(int(queue.proposed[source]))
-            return f"Linked with {visible(str(partner))}, confidence {queue.probability[source]:.3f}"
-        none = basis.unlinked
-        at = int(np.searchsorted(none.row, source))
-        sure = f" (confidence {none.confidence[at]:.3f})" if verdict is RunVerdict.NO_MATCH else ""
-        return f"{verdict.capitalize()}{sure}: {visible(basis.why_unlinked(at), 400)}"
 
     async def decide(self, request: Request) -> Response:
         form, session, basis = await read_form(request), self.session, self.session.run.basis
@@ -327,10 +250,3 @@ class _Views:
             **values,
         )
         return HTMLResponse(page, status_code)
-
-
-def _after_shown(listed: list[CandidateLine], target: int | None) -> int | None:
-    """The candidate that is listed after the one that is shown; after the last, the first."""
-    rows = [each.row for each in listed]
-    place = rows.index(target) + 1 if target in rows else 0
-    return rows[place % len(rows)] if rows and rows != [target] else None

@@ -41,13 +41,17 @@ def accepted_unseen(now: DecisionState, runs: list[ExplanationBasis], method: st
 
 
 def decisions_csv(log: DecisionLog) -> bytes:
-    """All decisions that were not undone, in order; a name that a spreadsheet would compute gets a ' before it."""
+    """All decisions that were not undone, in order; a name that a spreadsheet would compute gets a ' before it.
+
+    Column ``at_once``: whether a pair was accepted together with others, of which nobody looked at each.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(("number", "at", "verdict", "source", "target", "reviewer", "note"))
+    writer.writerow(("number", "at", "verdict", "source", "target", "reviewer", "note", "at_once"))
     for row in log.live():
         names = row.source, row.target, row.reviewer, row.note
-        writer.writerow((row.id, row.at, row.verdict.value, *(_plain(each or "") for each in names)))
+        at_once = "yes" if row.is_unseen else "no"
+        writer.writerow((row.id, row.at, row.verdict.value, *(_plain(each or "") for each in names), at_once))
     return out.getvalue().encode("utf-8-sig")
 
 

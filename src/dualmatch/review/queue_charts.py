@@ -1,4 +1,4 @@
-"""Charts above the queue: the histogram of confidence, to choose from, and the interval that a spot check found."""
+"""Charts above the queue: the histogram of chances, to choose from, and the interval that a spot check found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def histogram(counts: NDArray[np.int64], wanted: Filter, at: str) -> Markup:
     for place, count in enumerate(counts.tolist()):
         low, high = place * step, (place + 1) * step
         height = max(_LEAST, round(_HEIGHT * math.sqrt(count) / most, 1)) if count else 0
-        words = f"{low / 100:.2f} to {high / 100:.2f}: {counted(count, 'entity', 'entities')}"
+        words = f"{low} to {high} %: {counted(count, 'entity', 'entities')}"
         is_wanted = wanted.low <= low and high <= wanted.high
         bars.append(
             el(
@@ -53,7 +53,7 @@ def histogram(counts: NDArray[np.int64], wanted: Filter, at: str) -> Markup:
             )
         )
     marks = [
-        tick(f"{percent / 100:g}", _WIDTH * percent / 100, _HEIGHT + _FOOT - 3, anchor)
+        tick(f"{percent} %", _WIDTH * percent / 100, _HEIGHT + _FOOT - 3, anchor)
         for percent, anchor in ((0, "start"), (25, "middle"), (50, "middle"), (75, "middle"), (100, "end"))
     ]
     return el(
@@ -63,7 +63,7 @@ def histogram(counts: NDArray[np.int64], wanted: Filter, at: str) -> Markup:
         viewBox=f"0 0 {_WIDTH} {_HEIGHT + _FOOT}",
         id="brush",
         role="group",
-        aria_label="Confidence",
+        aria_label="Chance of what is proposed",
     )
 
 

@@ -15,9 +15,9 @@ _MOST_REJECTED = 3
 
 
 def in_words(row: Decision, together: int, target: TemporalGraph) -> Markup:
-    """A decision; `together`: how many were accepted at once."""
+    """A decision; `together`: how many were accepted with it."""
     if together > 1:
-        return Markup(counted(together, "pair") + " accepted at once")
+        return Markup(f"{counted(together, 'pair')} accepted {'at once' if row.is_unseen else 'together'}")
     partner = "" if row.target is None else target.shown(row.target).html()
     return {
         Verdict.ACCEPT: joined("accepted as ", partner),
