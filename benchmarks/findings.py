@@ -4,26 +4,38 @@
     git worktree add old 9a169d0                           # 0.1.0
     python benchmarks/findings.py --package old/src --only F1 F3
 
-A line a finding: held, where the call ends with exit code 0 or 2 (130 after Ctrl-C) and without a traceback; else what
-it ended in. Findings that take a cluster, a terminal or a page under pressure are tests only (tests/engine,
-tests/review).
+A line a finding: held, where the call ends with exit code 0 or 2 (130 after Ctrl-C) and without a traceback, and
+nothing was lost; else what it ended in. F28 takes two users: run it as root.
 """
 
 import argparse
 import gzip
+import json
 import os
+import pty
 import resource
+import shutil
+import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-CPU_SECONDS, BYTES = 20, 6_000_000_000
+from hostile_requests import FORM, Page
+
+CPU_SECONDS, WALL_SECONDS, BYTES = 20, 60, 6_000_000_000
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "0.1.0"
 FACTS = "head,relation,tail,begin\n" + "".join(f"{{0}}{n},met,{{0}}{n * 7 % 30},18{10 + n}\n" for n in range(30))
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 TRIPLE = "<http://e/s> <http://e/p> <http://e/o> .\n"
@@ -37,6 +49,14 @@ class Interrupt:
         if name == "polars":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt())
+"""
+TERMINATE = """
+import os, pathlib, signal, time
+pathlib.Path.replace = lambda *_: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(1))
+"""
+FORESEEN = """
+import os
+os.symlink("victim.txt", f".foreseen.tsv.{os.getpid()}.part")
 """
 MAIN = "import runpy, sys; sys.argv[0] = 'dualmatch'; runpy.run_module('dualmatch', run_name='__main__')"
 ALIGN = ["align", "a.csv", "b.csv", "-o"]
@@ -91,8 +111,95 @@ CASES: dict[str, tuple[str | None, Callable[[Path], None] | None, list[str]]] = 
     "F13 -o of a folder": (None, None, [*ALIGN, "."]),
     "F14 NUL in a path": ("f.toml", text('seeds = "a\\u0000b"\n'), [*ALIGN, "new.tsv", "--config", "f.toml"]),
     "F15 a million threads": (None, None, [*ALIGN, "new.tsv", "--threads", "99999999"]),
+    "F4 a byte of Parquet": (
+        "f.parquet",
+        lambda path: _with_byte(path, GOLDEN / "links.parquet", 168, 0x25),
+        ["evaluate", "f.parquet", "--gold", str(GOLDEN / "gold.tsv")],
+    ),
+    "F18 a verdict that is none": (
+        "f.db",
+        lambda path: _with_verdict(path),
+        ["align", str(GOLDEN / "source.csv"), str(GOLDEN / "target.csv"), "--seeds", "f.db", "-o", "n.tsv"],
+    ),
+    "F19 texts in the record": (
+        "links.tsv.run.json",
+        lambda path: path.write_text(json.dumps(_without_numbers(json.loads(path.read_text())))) and None,
+        ["report", "links.tsv", "-o", "r.html"],
+    ),
     "F24 Ctrl-C while loading": (None, None, [*ALIGN, "new.tsv"]),
 }
+
+
+def _with_byte(path: Path, of: Path, offset: int, byte: int) -> None:
+    content = bytearray(of.read_bytes())
+    content[offset] = byte
+    path.write_bytes(content)
+
+
+def _with_verdict(path: Path) -> None:
+    shutil.copy(GOLDEN / "links.tsv.decisions.db", path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.execute("PRAGMA ignore_check_constraints = ON")
+        file.execute("INSERT INTO decisions (at, verdict, source) VALUES ('now', 'maybe', 'x')")
+
+
+def _without_numbers(data: Any) -> Any:
+    """The same record, with texts in place of what each round counted."""
+    if isinstance(data, dict):
+        return {
+            name: [dict.fromkeys(each, "x") for each in value] if name == "rounds" else _without_numbers(value)
+            for name, value in data.items()
+        }
+    return data
+
+
+class Version:
+    """A version of the package, tried in a folder."""
+
+    def __init__(self, package: Path | None, here: Path) -> None:
+        self.here, self.environment = here, {**os.environ, **({} if package is None else {"PYTHONPATH": str(package)})}
+
+    def command(self, call: list[str], first: str = "") -> list[str]:
+        """`first`: Python to run before the program."""
+        return [sys.executable, "-c", first + MAIN, *call]
+
+    def ended(self, name: str, call: list[str]) -> str:
+        """How a call ended, in words."""
+        environment = {**self.environment, **({"PYTHONIOENCODING": "ascii"} if name.startswith("F12") else {})}
+        command = self.command(call, INTERRUPT if name.startswith("F24") else "")
+        if name.startswith("F11"):
+            command = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
+        limits = partial(limited, memory=not name.startswith("F15"))  # where threads without number may start
+        run = subprocess.run(
+            command, cwd=self.here, env=environment, capture_output=True, check=False, preexec_fn=limits
+        )
+        return in_words(run.returncode, run.stderr.decode(errors="replace"))
+
+    def run(self, call: list[str], first: str = "", **options: Any) -> tuple[int, str]:
+        """Exit code and standard error; "hang" after a minute."""
+        settings = {"cwd": self.here, "env": self.environment, "stdout": subprocess.DEVNULL} | options
+        with subprocess.Popen(self.command(call, first), stderr=subprocess.PIPE, **settings) as process:
+            try:
+                errors = process.communicate(timeout=WALL_SECONDS)[1]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return -9, "hang"
+        return process.returncode, errors.decode(errors="replace")
+
+    @contextmanager
+    def reviewed(self, *options: str, **more: Any) -> Iterator[Page]:
+        command = self.command(["review", "links.tsv", "--no-open", *options])
+        with subprocess.Popen(
+            command, cwd=self.here, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **more
+        ) as process:
+            assert process.stdout is not None
+            try:
+                yield Page(process.stdout.readline().decode().split()[-1])
+            finally:
+                process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+                process.kill()
 
 
 def limited(memory: bool) -> None:
@@ -101,23 +208,156 @@ def limited(memory: bool) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
 
-def ended(name: str, call: list[str], here: Path, package: Path | None) -> str:
-    """How a call ended, in words."""
-    environment = {**os.environ, **({} if package is None else {"PYTHONPATH": str(package)})}
-    if name.startswith("F12"):
-        environment["PYTHONIOENCODING"] = "ascii"
-    code = (INTERRUPT if name.startswith("F24") else "") + MAIN
-    command = [sys.executable, "-c", code, *call]
-    if name.startswith("F11"):
-        command = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
-    limits = partial(limited, memory=not name.startswith("F15"))  # where threads without number may start
-    run = subprocess.run(command, cwd=here, env=environment, capture_output=True, check=False, preexec_fn=limits)
-    errors = run.stderr.decode(errors="replace")
+def in_words(code: int, errors: str) -> str:
     if "Traceback" in errors:
         return f"a traceback: {errors.strip().splitlines()[-1][:70]}"
-    if run.returncode < 0:
-        return {-9: f"more than {CPU_SECONDS} s of CPU"}.get(run.returncode, f"killed by signal {-run.returncode}")
-    return "held" if run.returncode in (0, 2, 130) else f"exit code {run.returncode}"
+    if errors == "hang":
+        return f"more than {WALL_SECONDS} s"
+    if code < 0:
+        return {-9: f"more than {CPU_SECONDS} s of CPU"}.get(code, f"killed by signal {-code}")
+    return "held" if code in (0, 2, 130) else f"exit code {code}"
+
+
+def stage_elsewhere(version: Version) -> str:
+    call = [*ALIGN[:3], "--run", "elsewhere", "-q"]
+    version.run(call)
+    victim = version.here / "victim.txt"
+    victim.write_text("dear")
+    record = next(
+        path for name in ("run.json", "manifest.json") if (path := version.here / "elsewhere" / name).exists()
+    )
+    data = json.loads(record.read_text())
+    data["state"] = "running"
+    for stage in data["stages"].values():
+        stage["file"] = "../victim.txt"
+    record.write_text(json.dumps(data))
+    code, errors = version.run([*call, "--resume"])
+    return in_words(code, errors) if victim.exists() else "a file outside of the folder is deleted"
+
+
+def locked_elsewhere(version: Version) -> str:
+    with version.reviewed() as page:
+        page.status("POST", "/decide", FORM.encode())
+        with closing(sqlite3.connect(version.here / "links.tsv.decisions.db", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            answers: list[int] = []
+            post = threading.Thread(target=lambda: answers.append(page.status("POST", "/decide", FORM.encode())))
+            post.start()
+            time.sleep(0.5)
+            start = time.monotonic()
+            page.status("GET", "/static/review.css")
+            seconds = time.monotonic() - start
+            post.join()
+            other.execute("ROLLBACK")
+    if seconds > 5:
+        return f"all pages stand still for {seconds:.0f} s, then {answers[0]}"
+    return f"a bare {answers[0]}" if answers[0] in (0, 500) else "held"
+
+
+def half_open(version: Version) -> str:
+    few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (128, 128))
+    with version.reviewed(preexec_fn=few) as page, ExitStack() as held:
+        for _ in range(140):
+            with suppress(OSError):
+                each = held.enter_context(socket.create_connection(page.place, timeout=5))
+                each.sendall(b"GET / HTTP/1.1\r\n")
+        time.sleep(15)  # long enough for whoever has a time limit
+        ask = threading.Thread(target=lambda: answers.append(page.status("GET", "/")), daemon=True)
+        answers: list[int] = []
+        ask.start()
+        ask.join(20)
+    return "held" if answers == [200] else f"140 half-open connections shut everybody out ({answers or 'no answer'})"
+
+
+def long_number(version: Version) -> str:
+    with version.reviewed() as page:
+        status = page.status("GET", "/pair/" + "9" * 5000)
+    return "held" if status == 404 else f"{status}, a traceback"
+
+
+def left_behind(version: Version) -> str:
+    version.run([*ALIGN, "ended.tsv"], TERMINATE)
+    left = [path.name for path in version.here.glob(".*.part")]
+    return f"left behind: {left[0]}" if left else "held"
+
+
+def foreseen(version: Version) -> str:
+    victim = version.here / "victim.txt"
+    victim.write_text("dear")
+    version.run([*ALIGN, "foreseen.tsv"], FORESEEN)
+    return "held" if victim.read_text() == "dear" else "a file is overwritten through a link"
+
+
+def raw_names(version: Version) -> str:
+    start = "\x1b]0;owned\x07"
+    for side in "ab":
+        (version.here / f"raw-{side}.csv").write_text(FACTS.format(start + side))
+    version.run(["align", "raw-a.csv", "raw-b.csv", "-o", "raw.tsv"])
+    master, terminal = pty.openpty()
+    version.run(["explain", "raw.tsv", f"{start}a3"], stdout=terminal)
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError), closing(os.fdopen(master, "rb", 0)) as screen:
+        while piece := screen.read(1 << 16):
+            shown += piece
+    if b"owned" not in shown:
+        return "nothing was shown"
+    return "control sequences are sent" if start.encode() in shown else "held"
+
+
+def lying_scheduler(version: Version) -> str:
+    """An address that says nothing, and one that answers junk."""
+    for answer in (b"\xff" * 4096, b""):
+        with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as held:
+            threading.Thread(target=_serve, args=(server, answer, held), daemon=True).start()
+            address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+            found = in_words(*version.run([*ALIGN, "dask.tsv", "--engine", "dask", "--scheduler", address]))
+        if found != "held":
+            return found
+    return "held"
+
+
+def _serve(server: socket.socket, answer: bytes, held: ExitStack) -> None:
+    with suppress(OSError):
+        while True:
+            connection = held.enter_context(server.accept()[0])
+            connection.sendall(answer)
+
+
+def in_memory(version: Version) -> str:
+    with version.reviewed("--decisions", ":memory:") as page:
+        status = page.status("POST", "/decide", FORM.encode())
+    kept = (version.here / ":memory:").exists()
+    return "held" if status != 303 or kept else "a decision is answered and lost"
+
+
+def read_only(version: Version) -> str:
+    if os.geteuid():
+        return "not tried: it takes two users, so run it as root"
+    version.run([*ALIGN[:3], "--run", "theirs", "-q"])
+    (version.here / "more.csv").write_text("head,relation,tail,begin\na3,met,a4,1900\n")
+    out = version.here / "mine"
+    out.mkdir()
+    out.chmod(0o777)
+    version.here.chmod(0o755)
+    version.environment["HOME"] = str(out)
+    call = ["update", "theirs", "--source-facts", "more.csv", "--run", "mine/new"]
+    code, errors = version.run(call, user=65534, group=65534, extra_groups=())
+    return in_words(code, errors) if code != 2 else f"refused: {errors.strip()[-90:]}"
+
+
+TRIED: dict[str, Callable[[Version], str]] = {
+    "F16 a stage that lies elsewhere": stage_elsewhere,
+    "F17 a file locked elsewhere": locked_elsewhere,
+    "F20 half-open connections": half_open,
+    "F21 a number of 5,000 digits": long_number,
+    "F22 SIGTERM while writing": left_behind,
+    "F23 a name foreseen": foreseen,
+    "F25 names on a terminal": raw_names,
+    "F26 a scheduler that lies": lying_scheduler,
+    "F27 decisions in memory": in_memory,
+    "F28 a run that is only read": read_only,
+}
 
 
 def main() -> None:
@@ -125,18 +365,24 @@ def main() -> None:
     parser.add_argument("--package", type=lambda typed: Path(typed).resolve(), help="a folder with another dualmatch")
     parser.add_argument("--only", nargs="+", metavar="FINDING", help="such as F1 F3")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        for side in "ab":
-            (here / f"{side}.csv").write_text(FACTS.format(side))
-        if not options.only or "F5" in options.only:
-            ended("", [*ALIGN, "links.tsv", "-q"], here, options.package)
-        for name, (file, make, call) in CASES.items():
-            if options.only and name.split()[0] not in options.only:
-                continue
-            if file is not None and make is not None:
-                make(here / file)
-            print(f"{name:28} {ended(name, call, here, options.package)}", flush=True)
+    for name in sorted((*CASES, *TRIED), key=lambda each: int(each.split()[0][1:])):
+        if options.only and name.split()[0] not in options.only:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            here = Path(folder)
+            version = Version(options.package, here)
+            for side in "ab":
+                (here / f"{side}.csv").write_text(FACTS.format(side))
+            if name.split()[0] in ("F5", "F17", "F19", "F20", "F21", "F27"):
+                version.run([*ALIGN, "links.tsv", "-q"])
+            if name in TRIED:
+                found = TRIED[name](version)
+            else:
+                file, make, call = CASES[name]
+                if file is not None and make is not None:
+                    make(here / file)
+                found = version.ended(name, call)
+        print(f"{name:32} {found}", flush=True)
 
 
 if __name__ == "__main__":

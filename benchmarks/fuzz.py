@@ -35,6 +35,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +67,18 @@ ODD += (b"9" * 5000, b"-1", b"1e400", b"NaN", b"99999999999999999999", b"\\ud800
 class Target:
     """A seed file, the calls that read it, and how it may be changed besides its bytes."""
 
-    file: str
+    file: str  # or a pattern of its name
     calls: tuple[tuple[str, ...], ...]
     change: Callable[[Path, random.Random], bytes] | None = None
     record: tuple[str, ...] = ()  # the record that has the file's hash, and where in it
+    folder: str | None = None  # what the calls write into besides {out}
 
 
 def _rdf(head: str, relation: str, tail: str) -> str:
     return f"<http://e/{head}> <http://p/{relation}> <http://e/{tail}>"
 
 
+@cache
 def _graphs() -> dict[str, bytes]:
     """A few facts in every format."""
     table = "head,relation,tail,begin,end\n" + "".join(",".join(map(str, fact)) + "\n" for fact in FACTS)
@@ -217,6 +220,32 @@ FOLDER = (
 )
 
 
+STAGES = {
+    "run": ("graphs", "round", "outcome"),
+    "begun": ("graphs", "round"),
+    "trained": ("graphs", "pseudo-seeds", "training"),
+}
+GRAPHS = "{seeds}/g.csv", "{seeds}/other.csv"
+RESUMED = {
+    "begun": ("align", *GRAPHS),
+    "trained": ("align", *GRAPHS, "--method", "dualmatch", "--epochs", "3", "--dimension", "8"),
+}
+
+
+def _begun(place: Path, folder: str) -> None:
+    """A run that is not finished: as if it had been killed before its results were written."""
+    from dualmatch.cli.main import main
+
+    main([*(each.format(seeds=place) for each in RESUMED[folder]), "--run", str(place / folder), "-q"])
+    record = place / folder / "run.json"
+    data = json.loads(record.read_text())
+    data |= {"state": "running", "results": {}, "outcome": None}
+    data["stages"].pop("outcome", None)
+    record.write_text(json.dumps(data))
+    for path in [*(place / folder).glob("links.tsv*"), *(place / folder / "stages").glob("outcome*")]:
+        path.unlink()
+
+
 def make_seeds(place: Path) -> None:
     """Write all seeds into a folder."""
     from dualmatch.cli.main import main
@@ -240,6 +269,8 @@ def make_seeds(place: Path) -> None:
     for name in LINKS:
         main(["align", *graphs, "-o", str(place / name), "-q"])
     main(["align", *graphs, "--run", str(place / "run"), "-q"])
+    for name in RESUMED:
+        _begun(place, name)
     (place / "config.toml").write_text('method = "evidence"\nmin_confidence = 0.4\nseeds = "seeds.tsv"\n[source]\n')
     log = DecisionLog.open(place / "decisions.db")
     log.decide(Verdict.ACCEPT, "e0", "q0", 0)
@@ -247,8 +278,9 @@ def make_seeds(place: Path) -> None:
     log.close()
 
 
+@cache
 def targets() -> dict[str, Target]:
-    """Every seed with its calls; {file} is the seed, {out} a place that is emptied."""
+    """Every seed with its calls; {file} is the seed, {out} a place that is emptied, {seeds} where seeds are."""
     found = {}
     for name in _graphs():
         calls = tuple(
@@ -259,7 +291,11 @@ def targets() -> dict[str, Target]:
     for name in FOLDER:
         found[f"folder/{name}"] = Target(f"folder/{name}", (("inspect", "folder"),))
     for name in LINKS:
-        calls = ("evaluate", "{file}", "--gold", "gold.tsv"), ("report", "{file}", "-o", "{out}/r.html")
+        calls = (
+            ("evaluate", "{file}", "--gold", "gold.tsv"),
+            ("report", "{file}", "-o", "{out}/r.html"),
+            ("merge", "g.csv", "other.csv", "--links", "{file}", "-o", "{out}/m.tsv"),
+        )
         found[name] = Target(name, calls, _by_format(name))
     why = tuple(("explain", "links.tsv", *more) for more in (("e3",), ("q3", "--target")))
     found["companion"] = Target(
@@ -270,15 +306,22 @@ def targets() -> dict[str, Target]:
     update = ("update", "run", "--source-facts", "other.csv", "--run", "{out}/new")
     reading = (update, ("report", "run", "-o", "{out}/r.html"))
     found["run"] = Target("run/run.json", reading, changed_json)
-    for stage in ("graphs", "outcome"):
-        place = ("run/run.json", "stages", stage, "content")
-        found[f"run/{stage}"] = Target(f"run/stages/{stage}.npz", reading, changed_npz, place)
+    for folder, stages in STAGES.items():
+        calls = reading if folder == "run" else ((*RESUMED[folder], "--run", folder, "--resume"),)
+        for stage in stages:
+            place = (f"{folder}/run.json", "stages", stage, "content")
+            file = f"{folder}/stages/{stage}*.npz"
+            found[f"{folder}/{stage}"] = Target(file, calls, changed_npz, place, None if folder == "run" else folder)
+        if folder != "run":
+            found[folder] = Target(f"{folder}/run.json", calls, changed_json, folder=folder)
     align = ("align", "g.csv", "other.csv", "-o", "{out}/l.tsv")
     found["decisions"] = Target(
         "decisions.db", ((*align, "--seeds", "{file}"), (*align, "--forbid", "{file}")), changed_sqlite
     )
     found["seeds"] = Target("seeds.tsv", ((*align, "--seeds", "{file}"), (*align, "--forbid", "{file}")))
-    found["labels"] = Target("labels.tsv", ((*align, "--labels", "{file}", "--labels", "labels.tsv"),))
+    shown = ("report", "links.tsv", "-o", "{out}/r.html", "--show-labels", "{file}")
+    found["labels"] = Target("labels.tsv", ((*align, "--labels", "{file}", "--labels", "labels.tsv"), shown))
+    found["gold"] = Target("gold.tsv", (("evaluate", "links.tsv", "--gold", "{file}"),))
     found["config"] = Target("config.toml", ((*align, "--config", "{file}"),))
     return found
 
@@ -424,15 +467,23 @@ def changed_sqlite(path: Path, draw: random.Random) -> bytes:
         return copy.read_bytes()
 
 
+@cache
+def _drawn_from() -> list[str]:
+    """Names of targets; a run that is resumed takes ten times as long as another call, and is drawn less often."""
+    known = targets()
+    return [name for name in sorted(known) for _ in range(1 if known[name].folder else 4)]
+
+
 class Case:
     """One case: its target, content and call, drawn by its number."""
 
     def __init__(self, number: int, seeds: Path, only: str | None = None) -> None:
         draw = random.Random(number)
         known = targets()
-        self.number, self.name = number, only or draw.choice(sorted(known))
+        self.number, self.name = number, only or draw.choice(_drawn_from())
         self.target = known[self.name]
-        path = seeds / self.target.file
+        self.seeds, path = seeds, next(seeds.glob(self.target.file))
+        self.file = str(path.relative_to(seeds))
         change = self.target.change if draw.random() < 0.6 else None
         self.content = change(path, draw) if change else changed_bytes(path.read_bytes(), draw)
         self.call = draw.choice(self.target.calls)
@@ -440,7 +491,7 @@ class Case:
 
     def put_into(self, work: Path, content: bytes) -> None:
         """Write the changed file, and its hash into the record that has it."""
-        (work / self.target.file).write_bytes(content)
+        (work / self.file).write_bytes(content)
         if self.target.record and self.fits:
             record = work / self.target.record[0]
             data = json.loads(record.read_text())
@@ -451,21 +502,35 @@ class Case:
             record.write_text(json.dumps(data))
 
     def restore(self, work: Path, seeds: Path) -> None:
-        for name in (self.target.file, *self.target.record[:1]):
+        for name in (self.file, *self.target.record[:1]):
             shutil.copy(seeds / name, work / name)
+        if self.target.folder is not None:
+            shutil.rmtree(work / self.target.folder)
+            shutil.copytree(seeds / self.target.folder, work / self.target.folder)
 
     def run(self, work: Path, content: bytes) -> str:
         """What becomes of the call, in one word or a few: "0", "2", or what is wrong."""
         out = work / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir()
+        if not out.is_dir() or any(out.iterdir()):
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir()
         self.put_into(work, content)
-        before = {path for path in work.rglob("*") if out not in path.parents}
-        found = _called([each.format(file=self.target.file, out="out") for each in self.call])
-        left = {path for path in work.rglob("*") if out not in path.parents} - before
+        before = self._files(work)
+        found = _called([each.format(file=self.file, out="out", seeds=self.seeds) for each in self.call])
+        left = self._files(work) - before
         if found == "2" and (left or any(out.iterdir())):
-            return f"left behind: {sorted(path.name for path in [*left, *out.iterdir()])[:3]}"
+            return f"left behind: {sorted(map(str, [*left, *out.iterdir()]))[:3]}"
         return found
+
+    def _files(self, work: Path) -> set[str]:
+        """What is there before and after a call that fails; stages of a run that is resumed may be new."""
+        may_change = str(work / "out"), str(work / (self.target.folder or "out"))
+        return {
+            os.path.join(folder, name)
+            for folder, folders, files in os.walk(work)
+            for name in (*folders, *files)
+            if not folder.startswith(may_change) or name.endswith(".part")
+        }
 
 
 class _HangError(BaseException):
@@ -501,11 +566,32 @@ def _called(arguments: list[str]) -> str:
     return str(code) if len(said.getvalue()) < LONGEST_MESSAGE else "a message longer than a screen"
 
 
+def _keep_what_does_not_change() -> None:
+    """Templates and schemas are made once a process: a program makes them once a call."""
+    import jinja2
+
+    from dualmatch.readers import read_options
+    from dualmatch.runs import input_spec, record
+
+    for module in (read_options, input_spec, record):
+        module.TypeAdapter = cache(module.TypeAdapter)  # type: ignore[attr-defined]
+    compiled = jinja2.Environment.compile
+    kept: dict[Any, Any] = {}
+
+    def compile_once(self: Any, source: Any, name: Any = None, *rest: Any, **more: Any) -> Any:
+        if (source, name) not in kept:
+            kept[source, name] = compiled(self, source, name, *rest, **more)
+        return kept[source, name]
+
+    jinja2.Environment.compile = compile_once  # type: ignore[method-assign]
+
+
 def work_off(numbers: Iterator[int], seeds: Path, only: str | None) -> None:
     """In a process of its own: the cases one after the other, each said before and after."""
     from dualmatch.methods import resources
 
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, ADDRESS_BYTES))
+    _keep_what_does_not_change()
     resources.quick_unit_seconds = lambda: 1.0  # how fast the machine is need not be measured with every call
     say = os.fdopen(os.dup(1), "w", buffering=1)
     with tempfile.TemporaryDirectory() as place:
@@ -527,7 +613,9 @@ def fuzz(first: int, last: int, seeds: Path, only: str | None = None) -> Iterato
     while at < last:
         call = [sys.executable, __file__, "--worker", str(at), str(last), "--seeds", str(seeds)]
         call += ["--only", only] if only else []
-        with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        one = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS"), "1")  # files are small
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(call, env={**os.environ, **one}, text=True, **pipes) as process:
             assert process.stdout is not None
             name, is_running = "", False
             while True:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from dualmatch.channels.relational.edges import build_structure
 from dualmatch.channels.relational.layers import EncoderShape
 from dualmatch.channels.relational.train import Trainer, TrainingConfig, default_epochs, relational_embeddings
 from dualmatch.errors import InputError
+from dualmatch.files.npz import load_arrays, write_arrays
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.methods.run_store import CheckpointFile
@@ -111,6 +114,34 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(tmp_path: Path) ->
     assert [file.name for file in tmp_path.iterdir()] == ["training.npz"]
     with pytest.raises(InputError, match="another training"):
         relational_embeddings(graph, other, pairs[:-1], SMALL, checkpoint=CheckpointFile(path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about, arrays: about.update(epoch=-(10**30)),
+        lambda about, arrays: about.update(epoch=0.5),
+        lambda about, arrays: about.update(rng={"bit_generator": "PCG64", "state": {}}),
+        lambda about, arrays: about.update(rng=[]),
+        lambda about, arrays: arrays.pop(max(name for name in arrays if "square" not in name)),
+        lambda about, arrays: arrays.update({name: array[:1] for name, array in arrays.items()}),
+        lambda about, arrays: arrays.update({name: array.astype("U3") for name, array in arrays.items()}),
+        lambda about, arrays: arrays.update(
+            {name: array[..., None] if "square" in name else array for name, array in arrays.items()}
+        ),
+    ],
+)
+def test_a_checkpoint_that_was_changed_is_refused(
+    tmp_path: Path, change: Callable[[dict[str, Any], dict[str, Any]], object]
+) -> None:
+    rng = np.random.default_rng(6)
+    graph, path, pairs = world(9, 9, rng), tmp_path / "training.npz", np.array([[0, 0]])
+    relational_embeddings(graph, graph, pairs, SMALL, checkpoint=CheckpointFile(path))
+    stored = load_arrays(path)
+    change(stored.about, stored.arrays)
+    write_arrays(path, stored.about, stored.arrays)
+    with pytest.raises(InputError, match=r"delete it to start"):
+        relational_embeddings(graph, graph, pairs, SMALL, checkpoint=CheckpointFile(path))
 
 
 def test_broken_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -71,6 +71,18 @@ def test_a_run_is_updated_into_a_run(place: Path, tmp_path: Path) -> None:
     assert pairs_of(tmp_path / "third.run") == pairs_of(new)  # all facts were known
 
 
+def test_new_facts_are_read_within_the_memory_limit(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "long.csv").write_text("head,relation,tail\n" + "a" * 5 * 2**20 + ",met,b\n")
+    call = ["update", str(place / "old.run"), "--source-facts", str(tmp_path / "long.csv"), "--run"]
+    said = refused([*call, str(tmp_path / "refused"), "--memory-limit", "64MiB"], capsys, tmp_path)
+    assert "long.csv:2: a line of more than 4 MiB" in said
+    called(*call, tmp_path / "new", "--memory-limit", "1GB")
+    assert json.loads((tmp_path / "new" / RECORD).read_text())["options"]["memory_limit"] == 10**9
+    assert "too few to work with" in refused([*call, str(tmp_path / "x"), "--memory-limit", "1"], capsys, tmp_path)
+
+
 def test_the_same_update_gives_the_same_bytes(place: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         called("update", place / "old.run", "--source-facts", place / "s-new.tsv", "--run", tmp_path / name)

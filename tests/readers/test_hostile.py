@@ -268,6 +268,13 @@ def test_a_line_is_bounded_by_the_memory_limit(
         assert f"{name}:2: a line of more than {bound}" in said
     said = refused(["align", name, name, "-o", "links.tsv", "--memory-limit", "8GB"], capsys, tmp_path)
     assert "a line of more than" not in said
+    written(tmp_path / "l.tsv", "source\ttarget\tconfidence\na\tb\t0.9\n")
+    for call in (
+        ["inspect", name],
+        ["split", name, "-o", "out"],
+        ["merge", name, name, "--links", "l.tsv", "-o", "m.tsv"],
+    ):
+        assert "of more than 4 MiB" in refused([*call, "--memory-limit", "64MiB"], capsys, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["much.csv", "much.nt", "people.csv"])

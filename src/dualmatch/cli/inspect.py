@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.reader_options import Asked, NamesOptions, reading_options, side_options
+from dualmatch.cli.reader_options import Asked, NamesOptions, memory_option, reading_options, side_options
 from dualmatch.cli.shared_options import PATH, force_option, json_option, talk_options
 from dualmatch.errors import InputError, counted
 from dualmatch.files.atomic import check_outputs
@@ -40,6 +40,7 @@ _MOST_COLUMNS: Final = 40
 @click.argument("paths", nargs=-1, type=PATH, metavar="FILE | FOLDER | SOURCE TARGET")
 @side_options
 @reading_options
+@memory_option
 @json_option
 @force_option
 @talk_options
@@ -48,6 +49,7 @@ def inspect_command(
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
+    memory_limit: int | None,
     json_path: str | None,
     force: bool,
     quiet: bool,
@@ -66,7 +68,7 @@ def inspect_command(
     from dualmatch.inspection import inspect_graph, time_overlap
     from dualmatch.runs.graph_pair import reading_report
 
-    asked = asked.with_names(NamesOptions(None, (), None, None), compared=True)
+    asked = asked.within(memory_limit).with_names(NamesOptions(None, (), None, None), compared=True)
     spec = asked.input_spec(paths, source, target)
     check_outputs([asked.rejected], spec.files, force)
     json_output = console.JsonOutput.checked(json_path, force, (*spec.files, asked.rejected))
@@ -74,7 +76,7 @@ def inspect_command(
     graphs = [reading.graph for reading in readings]
     inspections = [inspect_graph(graph) for graph in graphs]
     overlap = time_overlap(graphs[0], graphs[1]) if len(graphs) == 2 else None
-    estimates = [] if overlap is None else _estimates(graphs[0], graphs[1])
+    estimates = [] if overlap is None else _estimates(graphs[0], graphs[1], asked.options[0].memory_limit)
     json_output.write(
         {
             "graphs": [asdict(inspection) for inspection in inspections],
@@ -114,13 +116,13 @@ def _read(spec: InputSpec, asked: Asked) -> tuple[Reading, ...]:
     return asked.read(spec).readings
 
 
-def _estimates(source: TemporalGraph, target: TemporalGraph) -> list[Estimate]:
+def _estimates(source: TemporalGraph, target: TemporalGraph, limit: int | None) -> list[Estimate]:
     """What each method of `align` would cost, with one look at how fast the machine is."""
     from dualmatch.config import Config
     from dualmatch.methods.resources import estimate, quick_unit_seconds
 
-    unit = quick_unit_seconds()
-    return [estimate(source, target, Config(method=method), unit) for method in ("temporal", "dualmatch", "evidence")]
+    unit, methods = quick_unit_seconds(), ("temporal", "dualmatch", "evidence")
+    return [estimate(source, target, Config.checked(method=each, memory_limit=limit), unit) for each in methods]
 
 
 def _by_file(readings: Sequence[Reading]) -> dict[str, list[ColumnUse]]:

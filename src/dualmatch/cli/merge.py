@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.reader_options import Asked, graphs_argument, reading_options, side_options
+from dualmatch.cli.reader_options import Asked, graphs_argument, memory_option, reading_options, side_options
 from dualmatch.cli.shared_options import (
     force_option,
     json_option,
@@ -52,6 +52,7 @@ from dualmatch.files.compressed import check_there
 @naming_options
 @side_options
 @reading_options
+@memory_option
 @json_option
 @force_option
 @talk_options
@@ -66,6 +67,7 @@ def merge_command(
     source: tuple[Path, ...],
     target: tuple[Path, ...],
     asked: Asked,
+    memory_limit: int | None,
     naming: dict[str, Any],
     json_path: str | None,
     force: bool,
@@ -92,7 +94,7 @@ def merge_command(
         if path is not None:
             format_by_name(path, TABLE_EXTENSIONS)
     links_path = links_of(links_path)
-    asked = asked.with_rejected_beside(output).with_labels()
+    asked = asked.within(memory_limit).with_rejected_beside(output).with_labels()
     spec = asked.input_spec(paths, source, target)
     inputs, outputs = (*spec.files, links_path), (output, entities, asked.rejected)
     check_outputs(outputs, inputs, force)

@@ -31,6 +31,25 @@ time_format_option = click.option(
 """For commands that read a folder."""
 _TWICE: Final = "Given twice: the source's, then the target's."
 
+
+def _limit(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    from dualmatch.memory import checked_limit, parse_bytes
+
+    try:
+        return checked_limit(parse_bytes(text))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+memory_option = click.option(
+    "--memory-limit",
+    metavar="SIZE",
+    callback=_limit,
+    help="What is read may take this much: 8GB, 6GiB, 500MB or 50% of the machine.  [default: 60%]",
+)
+"""For commands that read without a method; align has it among the options of methods."""
 graphs_argument = click.argument("paths", nargs=-1, type=PATH, metavar="FOLDER | SOURCE TARGET")
 
 
@@ -130,9 +149,12 @@ class Asked:
             side["names"] = None if choice == "auto" and not compared else choice  # the record says what was asked for
         return replace(self, given=(sides[0], sides[1]))
 
-    def within(self, memory_limit: int) -> Asked:
-        """With what may be read at once, and in all, under this limit."""
-        source, target = ({**each, "memory_limit": memory_limit} for each in self.given)
+    def within(self, memory_limit: int | None) -> Asked:
+        """With what may be read at once, and in all, under this limit; the default one where it is None."""
+        from dualmatch.memory import default_limit
+
+        limit = default_limit() if memory_limit is None else memory_limit
+        source, target = ({**each, "memory_limit": limit} for each in self.given)
         return replace(self, given=(source, target))
 
     def with_labels(self) -> Asked:

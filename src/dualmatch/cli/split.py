@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.reader_options import Asked, reading_options
+from dualmatch.cli.reader_options import Asked, memory_option, reading_options
 from dualmatch.cli.shared_options import PATH, force_option, out_option, talk_options
 from dualmatch.files.atomic import check_outputs
 
@@ -48,6 +48,7 @@ from dualmatch.files.atomic import check_outputs
     help="Let the target keep the names of entities and relations; else they are numbered anew and give no pair away.",
 )
 @reading_options
+@memory_option
 @force_option
 @talk_options
 def split_command(
@@ -59,6 +60,7 @@ def split_command(
     random_seed: int,
     keep_names: bool,
     asked: Asked,
+    memory_limit: int | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -77,7 +79,7 @@ def split_command(
     from dualmatch.research.split import split_graph, write_split
 
     check_outputs([asked.rejected], paths, force)
-    reading = read(paths, asked.options[0])
+    reading = read(paths, asked.within(memory_limit).options[0])
     asked.report(reading.notes, reading.rejections)
     pair = split_graph(reading.graph, overlap, without_partner, seeds, random_seed, keep_names)
     write_split(pair, Path(os.path.abspath(output)), force)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options
-from dualmatch.cli.reader_options import Asked, reading_options
+from dualmatch.cli.reader_options import Asked, memory_option, reading_options
 from dualmatch.cli.shared_options import PATH, called_with, force_option, json_option, talk_options
 from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import STANDARD_INPUT
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--target-facts", type=PATH, multiple=True, help="New facts of the target; may be repeated.")
 @click.option("--run", "new", type=PATH, required=True, help="The folder of the new run; RUN stays as it is.")
 @reading_options
+@memory_option
 @engine_options
 @json_option
 @force_option
@@ -36,6 +38,7 @@ def update_command(
     target_facts: tuple[Path, ...],
     new: Path,
     asked: Asked,
+    memory_limit: int | None,
     engine: EngineOptions,
     json_path: str | None,
     force: bool,
@@ -64,7 +67,13 @@ def update_command(
     from dualmatch.runs.workflow import UpdateRun
 
     with UpdateRun.folders(finished, new, force) as (before, folder):
-        asked = asked.over(before.folder.record.spec.options).with_rejected_beside(before.outputs_in(new).links)
+        if memory_limit is not None:
+            before = replace(before, config=before.config.model_copy(update={"memory_limit": memory_limit}))
+        asked = (
+            asked.over(before.folder.record.spec.options)
+            .within(before.config.memory_limit)
+            .with_rejected_beside(before.outputs_in(new).links)
+        )
         run = UpdateRun(before, folder, facts, asked.options, asked.rejected, force)
         run.check_files()
         json_output = console.JsonOutput.checked(json_path, force, run.files)

@@ -68,12 +68,17 @@ class Counted(io.RawIOBase):
         return int(size)
 
 
+def is_bomb(unpacked: int, packed: int) -> bool:
+    """Whether so much cannot be data that was packed to so little."""
+    return unpacked > _LEAST and unpacked > _LARGEST_RATIO * packed
+
+
 def bounded_pieces(pieces: Iterator[bytes], name: str, packed_bytes: Callable[[], int]) -> Iterator[bytes]:
     """Pieces of an unpacked file, which end in an `InputError` where it is a bomb."""
     total = 0
     for piece in pieces:
         total += len(piece)
-        if total > _LEAST and total > _LARGEST_RATIO * packed_bytes():
+        if is_bomb(total, packed_bytes()):
             raise InputError(
                 f"{name}: unpacks to more than {_LARGEST_RATIO} times its size, as no data does; unpack it yourself if "
                 "you trust it"

@@ -11,37 +11,45 @@ import mmap
 from pathlib import Path
 from typing import Any, Final
 
+from dualmatch.files.bounded import is_bomb
 from dualmatch.memory import machine_bytes
 
 _MAGIC: Final = b"PAR1"
 _MOST_FIELDS: Final = 1_000_000
 _BYTES_A_ROW: Final = 64
 _LARGEST_PAGE: Final = 1 << 30
+_MOST_ROWS_A_BYTE: Final = 64  # of the file; a fact takes a byte at the very least
+_FEW_ROWS: Final = 1 << 20
 _DEEPEST: Final = 32
 _STRUCT: Final = 12
 Fields = dict[int, Any]
 
 
-def check_parquet(source: Path | bytes) -> None:
-    """Raise a ValueError where the headers of a file, or of its bytes, cannot be right; an OSError as opening does."""
+def check_parquet(source: Path | bytes, memory_limit: int | None = None) -> None:
+    """Raise a ValueError where the headers of a file, or of its bytes, cannot be right; an OSError as opening does.
+
+    Nor may it hold far more than its size, as no data does, or more than the memory limit, or the machine, has room
+    for.
+    """
+    limit = machine_bytes() if memory_limit is None else memory_limit
     if isinstance(source, bytes):
-        _check(source)
+        _check(source, limit)
         return
     with source.open("rb") as file:
         if not file.read(1):
             raise ValueError("it is empty")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            _check(data)
+            _check(data, limit)
 
 
-def _check(data: bytes | mmap.mmap) -> None:
+def _check(data: bytes | mmap.mmap, limit: int) -> None:
     try:
-        _check_chunks(data)
+        _check_chunks(data, limit)
     except (IndexError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"its headers are damaged ({type(error).__name__})") from None
 
 
-def _check_chunks(data: bytes | mmap.mmap) -> None:
+def _check_chunks(data: bytes | mmap.mmap, limit: int) -> None:
     size = len(data)
     if size < 12 or data[:4] != _MAGIC or data[-4:] != _MAGIC:
         raise ValueError("it does not begin and end as Parquet does")
@@ -49,29 +57,34 @@ def _check_chunks(data: bytes | mmap.mmap) -> None:
     if start < 4:
         raise ValueError("its footer is longer than the file")
     footer = _Compact(data, start, size - 8).struct()
-    groups, rows = footer[4], 0
+    groups, rows, unpacked, texts = footer[4], 0, 0, 0
     for group in groups:
         rows += _within(group[3], 0, 2**40, "rows")
         for chunk in group[1]:
-            _check_pages(data, chunk[3], start)
+            pages, values = _check_pages(data, chunk[3], start)
+            unpacked, texts = unpacked + pages, texts + values
     if rows != footer[3]:
         raise ValueError("its row groups do not add up")
-    if rows * _BYTES_A_ROW > machine_bytes():
-        raise ValueError(f"{rows:,} rows do not fit into memory")
+    if is_bomb(unpacked, size) or is_bomb(texts // 2, size) or rows > max(_FEW_ROWS, _MOST_ROWS_A_BYTE * size):
+        raise ValueError("it holds far more than its size, as no data does")
+    if max(rows * _BYTES_A_ROW, unpacked) > limit:
+        raise ValueError(f"{rows:,} rows, {unpacked / 1e9:.1f} GB, do not fit into memory")
 
 
-def _check_pages(data: bytes | mmap.mmap, chunk: Fields, footer: int) -> None:
+def _check_pages(data: bytes | mmap.mmap, chunk: Fields, footer: int) -> tuple[int, int]:
+    """The bytes that the pages of a chunk unpack to, and those of its values, as long as its dictionary has them."""
     values = _within(chunk[5], 0, 2**40, "values")
     first = min(chunk[9], chunk.get(11) or chunk[9])
     end = _within(first + _within(chunk[7], 0, footer, "bytes"), 4, footer, "bytes")
-    at, seen = _within(first, 4, end, "bytes"), 0
+    at, seen, total, length = _within(first, 4, end, "bytes"), 0, 0, 0
     while at < end and seen < values:
         reader = _Compact(data, at, end)
         page = reader.struct()
         at = reader.at + _within(page[3], 0, end - reader.at, "bytes of a page")
         unpacked = _within(page[2], 0, _LARGEST_PAGE, "bytes of a page")
+        total += unpacked
         if 7 in page:
-            _within(page[7][1], 0, unpacked, "values of a dictionary")
+            length = unpacked // max(1, _within(page[7][1], 0, unpacked, "values of a dictionary"))
             continue
         header = page[5] if 5 in page else page[8]
         seen += _within(header[1], 0, values - seen, "values of a page")
@@ -82,6 +95,7 @@ def _check_pages(data: bytes | mmap.mmap, chunk: Fields, footer: int) -> None:
             _within(sum(levels), 0, min(unpacked, page[3]), "levels")
     if seen != values:
         raise ValueError("its pages do not add up")
+    return total, values * length
 
 
 def _within(value: Any, low: int, high: int, what: str) -> int:

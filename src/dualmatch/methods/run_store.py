@@ -103,5 +103,7 @@ class CheckpointFile:
             about = stored.about
             if about["format"] != _FORMAT:
                 raise ValueError(f"format {about['format']}, not {_FORMAT}")
+            if type(about["epoch"]) is not int or about["epoch"] < 0:
+                raise ValueError("its epoch is no number of epochs")
             arrays = {name.removeprefix("array."): values for name, values in stored.arrays.items()}
-            return Checkpoint(int(about["epoch"]), arrays, about["rng"], str(about["fingerprint"]))
+            return Checkpoint(about["epoch"], arrays, about["rng"], str(about["fingerprint"]))

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from dualmatch.errors import InputError
+from dualmatch.files.bounded import is_bomb
 from dualmatch.files.compressed import STANDARD_INPUT, is_packed, shown
 from dualmatch.files.panics import panics_unprinted
 from dualmatch.files.parquet_check import check_parquet
@@ -26,9 +27,13 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
     """Collect the rows of a Parquet file; only the columns of a fact are read."""
     # Parquet is read from its end: what cannot be searched is held in memory.
     plain = path != STANDARD_INPUT and not is_packed(path)
-    data: Any = path if plain else io.BytesIO(file.read())
+    limit = collector.options.memory_limit
+    data: Any = path if plain else io.BytesIO(file.read(-1 if limit is None else limit + 1))
     try:
-        check_parquet(path if plain else data.getvalue())
+        size = path.stat().st_size if plain else len(data.getbuffer())
+        if limit is not None and size > limit:
+            raise ValueError("it does not fit into memory")
+        check_parquet(path if plain else data.getvalue(), limit)
         with panics_unprinted():
             names = list(pl.read_parquet_schema(data))
         if not plain:
@@ -37,9 +42,24 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
         columns = [*dict.fromkeys(names[place] for place in shape.places.values())]
         with panics_unprinted():
             table = pl.read_parquet(data, columns=columns, glob=False)
+        _check_texts(table, size, limit)
     except _BROKEN as error:
         raise InputError(f"{shown(path)}: no readable Parquet file ({_first_line(error)}); write it again") from None
     _add(table, shape, names, path, collector)
+
+
+def _check_texts(table: pl.DataFrame, size: int, limit: int | None) -> None:
+    """Refuse a long text that a dictionary repeats without end: polars keeps it once, all that works on it does not."""
+    texts = 0
+    for column in table:
+        if column.dtype == pl.String:
+            texts += int(column.str.len_bytes().cast(pl.Int64).sum())
+        elif isinstance(column.dtype, pl.Categorical | pl.Enum):
+            counts = column.value_counts()
+            lengths = counts.to_series(0).cast(pl.String).str.len_bytes().cast(pl.Int64)
+            texts += int((lengths * counts.to_series(1)).sum())
+    if is_bomb(texts // 2, size) or (limit is not None and texts > limit):
+        raise ValueError("its texts are far longer than the file, as those of no data are")
 
 
 def read_frame(frame: ArrowFrame, path: Path, collector: Collector) -> None:

@@ -159,14 +159,22 @@ class Trainer:
             raise InputError(
                 "the checkpoint is of another training (other graphs, seeds, options, --seed); delete it to start anew"
             )
+        arrays = checkpoint.arrays
+        for name, parameter in self.trained.items():
+            for values in (arrays.get(name), arrays.get(f"square.{name}", arrays.get(name))):
+                if values is None or values.dtype != np.float32 or values.shape != tuple(parameter.shape):
+                    raise InputError(f"the checkpoint is damaged (array {name}); delete it to start anew")
+        try:
+            self.rng.bit_generator.state = checkpoint.rng
+        except (TypeError, ValueError, KeyError, OverflowError):
+            raise InputError("the checkpoint is damaged (its generator); delete it to start anew") from None
         with torch.no_grad():
             for name, parameter in self.trained.items():
-                parameter.copy_(torch.from_numpy(checkpoint.arrays[name]))
-                square = checkpoint.arrays.get(f"square.{name}")
+                parameter.copy_(torch.from_numpy(arrays[name]))
+                square = arrays.get(f"square.{name}")
                 if square is not None:
                     state = {"step": torch.tensor(0.0), "square_avg": torch.from_numpy(square).to(self.device)}
                     self.optimiser.state[parameter] = state
-        self.rng.bit_generator.state = checkpoint.rng
         self.epoch = checkpoint.epoch
 
     def _fingerprint(self) -> str:
