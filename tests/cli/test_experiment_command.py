@@ -9,6 +9,7 @@ import pytest
 from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.research.experiments.catalogue import EXPERIMENTS
+from dualmatch.research.experiments.subject import open_subject
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -90,3 +91,17 @@ def test_the_page_tells_of_every_experiment_and_option() -> None:
     told = (DOCS / "datasets.md").read_text()
     for option in ("--overlap", "--without-partner", "--seeds", "--random-seed", "--keep-names", "--offline"):
         assert option in told
+
+
+def test_dates_of_a_folder_may_be_written_in_another_way(
+    make_folder: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_folder(time_id="0\t-inf\n1\t02/03/1833\n2\t03/03/1835\n3\t27/11/1852\n4\t~\n")  # type: ignore[operator]
+    call = ["experiment", "datasets", "--data", str(folder), "-o", str(tmp_path / "out")]
+    with pytest.raises(SystemExit):
+        main(call)
+    assert "add --time-format %d/%m/%Y" in capsys.readouterr().err
+    main([*call, "--time-format", "%d/%m/%Y"])
+    assert "--time-format %d/%m/%Y" in capsys.readouterr().out
+    plain, other = (open_subject(folder, each) for each in (None, "%d/%m/%Y"))
+    assert plain.inputs != other.inputs, "finished cells are of one way to read dates"

@@ -89,6 +89,7 @@ def test_what_writing_would_refuse_late_is_refused_early(
         (Path(os.devnull), True, "cannot be replaced; give the name of a file"),
         (tmp_path / "none" / "x", False, "no such folder; make it first"),
         (old / "x", False, "no such folder; make it first"),
+        (tmp_path / ("é" * 200), False, "longer than the 255 bytes that a name may have; choose another"),
     ):
         with pytest.raises(OutputError, match=words):
             check_writable(path, force)

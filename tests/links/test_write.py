@@ -21,14 +21,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dualmatch import InputError, OutputError
+from dualmatch import InputError, OutputError, TemporalGraph, align
 from dualmatch.graph.iris import is_iri
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.naming import Naming
 from dualmatch.links.opinions import Verdict
 from dualmatch.links.read import LinksFile
 from dualmatch.links.sssom import curie_map
-from dualmatch.links.write import LINK_FORMATS, link_format, write_links
+from dualmatch.links.write import LINK_FORMATS, link_format, write_alignment, write_links
 from dualmatch.review.export import decisions_sssom
 
 ROWS = [
@@ -93,16 +93,35 @@ def test_sssom(tmp_path: Path) -> None:
     assert metadata[4:6] == ["#license: https://w3id.org/sssom/license/unspecified", "#mapping_tool: dualmatch"]
     rows = [line.split("\t") for line in lines[len(metadata) :]]
     assert rows[0] == [
-        *("subject_id", "subject_label", "predicate_id", "object_id", "object_label", "mapping_justification"),
-        *("confidence", "comment"),
+        *("subject_id", "predicate_id", "object_id", "mapping_justification", "confidence", "other", "comment"),
     ]
-    assert rows[1][:2] + rows[1][3:] == [
-        *("ex:Ada", "Ada", "wd:Q7259", "Q7259", "semapv:StructuralMatching", "0.912346", "method evidence")
+    assert [*rows[1][:1], *rows[1][2:]] == [
+        *("ex:Ada", "wd:Q7259", "semapv:StructuralMatching", "0.912346", "", "method evidence")
     ]
-    assert rows[2][1] == '"Charles ""B"", jr."'
-    assert rows[2][5] == "semapv:UnspecifiedMatching"
-    assert rows[3][3:7] == ["sssom:NoTermFound", "", "semapv:StructuralMatching", ""]
-    assert rows[4][:2] == ["ex:Bo", ""]
+    assert rows[2][3] == "semapv:UnspecifiedMatching"
+    assert rows[3][2:5] == ["sssom:NoTermFound", "semapv:StructuralMatching", ""]
+    assert rows[4][0] == "ex:Bo"
+    assert rows[4][5] == "subject_name=http%3A%2F%2Fexample.org%2FBo"
+    names = [(row[0], row[1] or None) for row in [*ROWS, ("http://example.org/Bo", "Q1")]]
+    file = LinksFile(path)
+    assert sorted([*file.links[0], *((name, None) for name in file.unlinked)]) == sorted(names)
+
+
+def test_labels_of_sssom_are_labels_and_never_ids(tmp_path: Path) -> None:
+    """In a graph without labels, or of an entity without one, there is none; names are read back all the same."""
+    source = TemporalGraph.from_facts([("p1", "met", "p2", 1830), ("p2", "met", "p3", 1831), ("p3", "saw", "p1", 1832)])
+    target = source.with_labels({"p1": "Ada\tLovelace", "p3": 'Charles "B"'})
+    path = tmp_path / "links.sssom.tsv"
+    found = align(source, target, method="temporal")
+    write_alignment(found, path)
+    read = pl.read_csv(path, separator="\t", comment_prefix="#")
+    assert "subject_label" not in read.columns
+    assert dict(read.select("object_id", "object_label").iter_rows()) == {
+        "target:p1": "Ada\tLovelace",
+        "target:p2": None,
+        "target:p3": 'Charles "B"',
+    }
+    assert sorted(LinksFile(path).links[0]) == [("p1", "p1"), ("p2", "p2"), ("p3", "p3")]
 
 
 @pytest.mark.filterwarnings("ignore::Warning")  # those of sssom-py's own code
@@ -254,7 +273,8 @@ def test_sssom_of_decisions_is_valid(tmp_path: Path, verdicts: str) -> None:
     mappings = parse_sssom_table(str(path))
     assert [problem for report in validate(mappings).values() for problem in report.results] == []
     rows = mappings.df.to_dict("records")
-    assert sorted((row["subject_label"], row.get("predicate_modifier") == "Not") for row in rows) == sorted(
+    subjects = [unquote(row["subject_id"].partition(":")[2]) for row in rows]
+    assert sorted(zip(subjects, (row.get("predicate_modifier") == "Not" for row in rows), strict=True)) == sorted(
         (names[verdict], verdict == "reject") for verdict in verdicts.split() if verdict != "skip"
     )
 

@@ -298,12 +298,14 @@ def test_d_of_a_run_that_weighs_channels(
     assert page.text.count("D at ") == (len(outcome.distances) if method == "dualmatch" else 0)
 
 
-def test_impossible_gold_pairs_are_reported(run: Path, tmp_path: Path) -> None:
+def test_impossible_gold_pairs_are_reported(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = [line.split("\t")[:2] for line in (run / "links.tsv").read_text().splitlines()[1:6]]
     known = [f"{source}\t{target}\n" for source, target in pairs if target]
     (tmp_path / "gold.tsv").write_text("".join([*known, "nobody\tnothing\n"]))
     page = page_of(run / "links.tsv", "--gold", tmp_path / "gold.tsv")
     assert "1 gold pairs name an entity that is not in its graph, and count as not found, such as nobody" in page.text
+    main(["report", str(run / "links.tsv"), "-o", str(tmp_path / "a.html"), "--gold", str(tmp_path / "gold.tsv")])
+    assert "name no entity of the alignment, 'nobody' and 'nothing' among" in " ".join(capsys.readouterr().err.split())
     (tmp_path / "gold.tsv").write_text("".join(known))
     assert "not in its graph" not in page_of(run / "links.tsv", "--gold", tmp_path / "gold.tsv").text
 

@@ -235,8 +235,10 @@ def test_what_nobody_looked_at_is_not_exported_as_curated(review: Review, tmp_pa
             (name, 1.0, "review") if name in seen else (name, 0.999, "evidence") for name in final["source"]
         ]
         lines = [line for line in client.ask("/export/decisions.sssom.tsv").text.splitlines() if line[0] != "#"]
-        table = pl.read_csv("\n".join(lines).encode(), separator="\t").sort("subject_label")
-        assert table.select("subject_label", "mapping_justification", "confidence").rows() == [
+        table = pl.read_csv("\n".join(lines).encode(), separator="\t").sort("subject_id")
+        assert table.select(
+            pl.col("subject_id").str.strip_prefix("source:"), "mapping_justification", "confidence"
+        ).rows() == [
             (f"s{row:02}", "semapv:ManualMappingCuration", 1.0)
             if f"s{row:02}" in seen
             else (f"s{row:02}", "semapv:StructuralMatching", 0.999)

@@ -11,6 +11,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.method_options import METHODS
+from dualmatch.cli.reader_options import time_format_option
 from dualmatch.cli.shared_options import out_option, path_option, talk_options
 from dualmatch.errors import InputError
 from dualmatch.research.baselines import BASELINES
@@ -57,6 +58,7 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     multiple=True,
     help="A benchmark folder, or the name of a fetched dataset; may be repeated.  [default: all fetched datasets]",
 )
+@time_format_option
 @out_option("Folder for tables, figures and finished cells; a rerun with the same one resumes.", "experiments-out")
 @click.option(
     "--seeds",
@@ -94,6 +96,7 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
 def experiment_command(
     name: str,
     folders: tuple[str, ...],
+    time_format: str | None,
     output: Path,
     seeds: tuple[int, ...],
     methods: tuple[str, ...],
@@ -152,7 +155,7 @@ def experiment_command(
         )
     if figures and (name in catalogue.DRAW_FIGURES or (baselines and name == "overall")):
         check_matplotlib()
-    subjects = _subjects(folders) if name != "example" else ()
+    subjects = _subjects(folders, time_format) if name != "example" else ()
     check_folder(output)
     trained = [each for each in baselines if BASELINES[each].trains]
     if trained and not finished:
@@ -172,14 +175,14 @@ def experiment_command(
         report = catalogue.EXPERIMENTS[name](study)
     report = report if figures else replace(report, figures=())
     folders_used = [subject.path for subject in subjects]
-    made = how_made(name, folders_used, _arguments(seeds, methods, quick), study.cells)
+    made = how_made(name, folders_used, _arguments(seeds, methods, quick, time_format), study.cells)
     paths = report.write(output, made)
     if not quiet:
         console.say(report.markdown(made))
         console.note(f"written: {', '.join(str(path) for path in paths)}")
 
 
-def _subjects(given: tuple[str, ...]) -> tuple[Subject, ...]:
+def _subjects(given: tuple[str, ...], time_format: str | None) -> tuple[Subject, ...]:
     """The folders given, each once; without any, the datasets that were fetched."""
     from dualmatch.research.datasets import fetched_folders
     from dualmatch.research.experiments.subject import open_subjects
@@ -194,11 +197,12 @@ def _subjects(given: tuple[str, ...]) -> tuple[Subject, ...]:
         paths = list(fetched_folders().values())
         if not paths:
             console.note("no dataset is given with --data, and none was fetched: everything that needs one is not run")
-    return open_subjects(paths)
+    return open_subjects(paths, time_format)
 
 
-def _arguments(seeds: tuple[int, ...], methods: tuple[str, ...], quick: bool) -> list[str]:
+def _arguments(seeds: tuple[int, ...], methods: tuple[str, ...], quick: bool, time_format: str | None) -> list[str]:
     """Options that the figures depend on, where they are not the defaults."""
     arguments = ["--seeds", ",".join(map(str, seeds))] if seeds != (0,) else []
     arguments += ["--methods", ",".join(methods)] if methods != METHODS else []
+    arguments += ["--time-format", time_format] if time_format else []
     return [shlex.quote(part) for part in (*arguments, *(["--quick"] if quick else []))]

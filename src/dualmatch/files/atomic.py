@@ -31,6 +31,9 @@ def check_writable(path: Path, force: bool) -> None:
         raise OutputError(f"{path.parent}: no such folder; make it first")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"{path.parent}: you may not write into this folder; choose another")
+    longest = os.pathconf(path.parent, "PC_NAME_MAX")
+    if len(os.fsencode(path.name)) > longest:
+        raise OutputError(f"{path.name[:40]}…: longer than the {longest} bytes that a name may have; choose another")
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None], force: bool) -> None:

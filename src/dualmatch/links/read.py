@@ -28,7 +28,7 @@ from dualmatch.files.panics import panics_unprinted
 from dualmatch.files.parquet_check import check_parquet
 from dualmatch.files.text_lines import LINE, read_fields, read_pair_fields, refuse
 from dualmatch.links.naming import BUILT_IN, Naming, decoded
-from dualmatch.links.sssom import NO_TERM, curie_map
+from dualmatch.links.sssom import NO_TERM, curie_map, entity_of, key_values, own_prefixes
 from dualmatch.links.write import LINK_EXTENSIONS, SAME_AS
 from dualmatch.readers.benchmark_folder import read_folder
 
@@ -198,11 +198,12 @@ def _from_csv(data: bytes, _: Naming) -> Rows:
 
 
 def _from_sssom(data: bytes, _: Naming) -> Rows:
-    """A label is the name, where there is one; an IRI is a name of its own."""
+    """An IRI is a name of its own; in files of before, a label is the name, where there is one."""
     lines = _text(data).split("\n")
     head = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
     prefixes = {**BUILT_IN, **curie_map(lines[:head])}
     # 0.1.0 wrote NoTermFound for every entity without a link
+    own = own_prefixes(lines[:head])
     is_ours = any(line.startswith("#mapping_tool: dualmatch") for line in lines[:head])
     says_no_match = not any(line.startswith('#mapping_tool_version: "0.1.') for line in lines[:head])
     for line, fields in _records(lines[head:], "\t", _SSSOM, head + 1):
@@ -218,10 +219,18 @@ def _from_sssom(data: bytes, _: Naming) -> Rows:
                 line, f"{unknown[0]!r} has no prefix of the curie_map; add it there, or write the CURIE anew"
             )
             continue
-        source, target = (
-            fields.get(f"{end}_label") or prefixes[prefix] + (decoded(local) if is_ours and says_no_match else local)
-            for end, (prefix, _, local) in zip(("subject", "object"), curies, strict=True)
-        )
+        if is_ours and "source_names" in own:
+            names = key_values(fields.get("other") or "")
+            source, target = (
+                names.get(f"{end}_name") or entity_of(fields[f"{end}_id"], prefixes, own.get(f"{side}_names", ""))
+                for side, end in (("source", "subject"), ("target", "object"))
+            )
+        else:
+            source, target = (
+                (is_ours and fields.get(f"{end}_label"))
+                or prefixes[prefix] + (decoded(local) if is_ours and says_no_match else local)
+                for end, (prefix, _, local) in zip(("subject", "object"), curies, strict=True)
+            )
         linked = fields["object_id"] != NO_TERM
         method = (fields.get("comment") or "").removeprefix("method ").split(";")[0]
         verdict = None if linked or not says_no_match else Verdict.NO_MATCH.value

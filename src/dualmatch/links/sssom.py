@@ -11,12 +11,12 @@ import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, get_args
+from urllib.parse import quote, unquote
 
 import polars as pl
 
 from dualmatch.files.table_writer import DECIMALS
-from dualmatch.graph.iris import is_iri
 from dualmatch.links.naming import BUILT_IN, Naming, Side, decoded
 from dualmatch.version import __version__
 
@@ -25,13 +25,16 @@ PREDICATE: Final = "skos:exactMatch"
 UNSPECIFIED_LICENSE: Final = "https://w3id.org/sssom/license/unspecified"
 _CORE: Final = ("subject_id", "predicate_id", "object_id", "mapping_justification")
 _JUSTIFICATIONS: Final = {"seed": "semapv:UnspecifiedMatching", "review": "semapv:ManualMappingCuration"}
+_OTHER: Final = "#other: "
+_SLOTS: Final = dict(zip(get_args(Side), ("subject", "object"), strict=True))
 _PLAIN_YAML: Final = re.compile(r"[A-Za-z0-9/][A-Za-z0-9 ./:_-]*\Z")
 
 
 def write_sssom(table: pl.DataFrame, out: BinaryIO, naming: Naming) -> None:
     """Write links; an entity without a match maps to ``sssom:NoTermFound``, with the confidence that it has none.
 
-    Undecided entities are left out. IRIs that no prefix covers are given one.
+    Undecided entities are left out. IRIs that no prefix covers are given one. Labels come from columns
+    ``source_label`` and ``target_label``, where there are such.
     """
     rows = [row for row in table.iter_rows(named=True) if row.get("verdict") != "undecided"]
     naming = naming.covering(row[end] for row in rows for end in ("source", "target") if row[end] is not None)
@@ -50,26 +53,57 @@ def _mapping(row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
     """A mapping's slots, in the order of the specification."""
     source, target, confidence, method = (row[name] for name in ("source", "target", "confidence", "method"))
     comment = [f"method {method}" if method else "", row.get("reasons") or ""]
-    subject, subject_label = _identified(source, "source", naming)
-    other, other_label = (NO_TERM, "") if target is None else _identified(target, "target", naming)
+    subject, name = _identified(source, "source", naming)
+    other, other_name = (NO_TERM, "") if target is None else _identified(target, "target", naming)
     return {
         "subject_id": subject,
-        "subject_label": subject_label,
+        "subject_label": row.get("source_label") or "",
         "predicate_id": PREDICATE,
         "predicate_modifier": row.get("predicate_modifier") or "",
         "object_id": other,
-        "object_label": other_label,
+        "object_label": row.get("target_label") or "",
         "mapping_justification": _JUSTIFICATIONS.get(method, "semapv:StructuralMatching"),
         "confidence": "" if confidence is None else f"{confidence:.{DECIMALS}f}",
+        "other": "|".join(filter(None, (name, other_name))),
         "comment": "; ".join(filter(None, comment)),
     }
 
 
 def _identified(name: str, side: Side, naming: Naming) -> tuple[str, str]:
-    """CURIE and label of an entity; an IRI needs a label only where its CURIE would be read as another."""
-    curie = naming.curie(name, side)
+    """CURIE of an entity, and its name as `entity_names` reads it, where the CURIE would be read as another."""
+    curie, own = naming.curie(name, side), {"source": naming.source_prefix, "target": naming.target_prefix}[side]
+    is_read = entity_of(curie, naming.prefixes, own) == name
+    return curie, "" if is_read else f"{_SLOTS[side]}_name={quote(name, safe='')}"
+
+
+def entity_of(curie: str, prefixes: Mapping[str, str], own: str) -> str:
+    """The name behind a CURIE: what is under the prefix `own` is no IRI."""
     prefix, _, local = curie.partition(":")
-    return curie, "" if is_iri(name) and naming.prefixes[prefix] + decoded(local) == name else name
+    return unquote(local) if prefix == own else prefixes[prefix] + decoded(local)
+
+
+def key_values(text: str) -> dict[str, str]:
+    """The slot ``other``: keys and values that SSSOM does not have.
+
+    >>> key_values("subject_name=50%25|object_name=a%20b")
+    {'subject_name': '50%', 'object_name': 'a b'}
+    """
+    return {key: unquote(value) for key, _, value in (part.partition("=") for part in text.split("|"))}
+
+
+def own_prefixes(metadata: Iterable[str]) -> dict[str, str]:
+    """By ``source_names`` and ``target_names``, the prefix of names that are no IRIs; empty in files of before."""
+    lines = (line.removeprefix(_OTHER) for line in metadata if line.startswith(_OTHER))
+    return key_values(_scalar(next(lines, "").strip()))
+
+
+def labelled(table: pl.DataFrame, source: Mapping[str, str], target: Mapping[str, str]) -> pl.DataFrame:
+    """Links with the labels of both sides, by name, as `write_sssom` takes them."""
+    labels = {"source": source, "target": target}
+    return table.with_columns(
+        pl.col(side).replace_strict(dict(of), default=None, return_dtype=pl.String).alias(f"{side}_label")
+        for side, of in labels.items()
+    )
 
 
 def _metadata(mappings: Iterable[dict[str, str]], naming: Naming, body: str) -> str:
@@ -83,6 +117,7 @@ def _metadata(mappings: Iterable[dict[str, str]], naming: Naming, body: str) -> 
         f"license: {UNSPECIFIED_LICENSE}",
         "mapping_tool: dualmatch",
         f"mapping_tool_version: {json.dumps(__version__)}",
+        f'other: "source_names={naming.source_prefix}|target_names={naming.target_prefix}"',
     ]
     return "".join(f"#{line}\n" for line in lines)
 

@@ -14,7 +14,7 @@ from dualmatch.files.atomic import Transaction, open_output
 from dualmatch.files.table_writer import DECIMALS, TABLE_EXTENSIONS, TABLE_WRITERS, check_table, format_by_name
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.naming import Naming
-from dualmatch.links.sssom import write_sssom
+from dualmatch.links.sssom import labelled, write_sssom
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.link_table import link_table
 
@@ -50,7 +50,7 @@ def write_alignment(
     """
     if not isinstance(alignment, Alignment):
         raise InputError(f"{alignment!r} is no alignment; give what dualmatch.align returns")
-    write_links(link_table(alignment, reasons), Path(path), format, naming)
+    write_links(link_table(alignment, reasons), Path(path), format, naming, graphs=(alignment.source, alignment.target))
 
 
 def write_links(
@@ -59,8 +59,9 @@ def write_links(
     format: str | None = None,
     naming: Naming | None = None,
     together: Transaction | None = None,
+    graphs: tuple[TemporalGraph, TemporalGraph] | None = None,
 ) -> None:
-    """Write a table of links, as `write_alignment` does."""
+    """Write a table of links, as `write_alignment` does, with labels of the `graphs` where the format holds some."""
     format = link_format(path, format)
     unnamed = table.filter(pl.col("target") == "")
     if unnamed.height:
@@ -68,8 +69,14 @@ def write_links(
             f"{path}: the partner of {unnamed['source'][0]!r} has an empty name, which would mean no link; name it"
         )
     check_table(table, path, format)
+    table = with_labels(table, format, graphs)
     with open_output(path, together) as file:
         LINK_FORMATS[format](table, file, naming or Naming())
+
+
+def with_labels(table: pl.DataFrame, format: str, graphs: tuple[TemporalGraph, TemporalGraph] | None) -> pl.DataFrame:
+    """A table of links with the labels of both graphs, for formats that have room for them."""
+    return labelled(table, graphs[0].labels, graphs[1].labels) if graphs and format == "sssom" else table
 
 
 def check_names(

@@ -131,7 +131,7 @@ def gather(
         record,
         basis,
         _options_in_words(path, record),
-        None if gold is None else read_gold(gold, links, data),
+        None if gold is None else read_gold(gold, links, data, file.unlinked),
         path.resolve().parent,
     )
 

@@ -215,7 +215,9 @@ class _Views:
         basis, method, now = session.run.basis, session.run.config.method, session.log.state
         unseen = accepted_unseen(now, [session.first.basis, basis], method)
         if name in FINAL_LINKS:
-            content = final_links(final_table(basis, now, method, unseen), name, self.naming)
+            content = final_links(
+                final_table(basis, now, method, unseen), name, self.naming, (basis.source, basis.target)
+            )
             kind = FINAL_LINKS[name]
         else:
             write, kind = EXPORTS[name]

@@ -14,11 +14,12 @@ from dualmatch.decode.verdicts import Verdict as RunVerdict
 from dualmatch.errors import OutputError
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.files.table_writer import check_table
+from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.naming import Naming
 from dualmatch.links.opinions import DecisionState
 from dualmatch.links.sssom import write_sssom
-from dualmatch.links.write import LINK_FORMATS, link_format
+from dualmatch.links.write import LINK_FORMATS, link_format, with_labels
 
 _BREAKS: Final = frozenset("\t\n\r")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -123,13 +124,15 @@ def final_table(basis: ExplanationBasis, now: DecisionState, method: str, unseen
     return table.with_columns(pl.col("confidence").fill_nan(None)).sort("source", maintain_order=True)
 
 
-def final_links(table: pl.DataFrame, name: str, naming: Naming) -> bytes:
-    """The final links in the format that their file's name asks for."""
+def final_links(
+    table: pl.DataFrame, name: str, naming: Naming, graphs: tuple[TemporalGraph, TemporalGraph] | None = None
+) -> bytes:
+    """The final links in the format that their file's name asks for; labels are those of the `graphs`."""
     path = Path(name)
     format = link_format(path)
     check_table(table, path, format)
     out = io.BytesIO()
-    LINK_FORMATS[format](table, out, naming)
+    LINK_FORMATS[format](with_labels(table, format, graphs), out, naming)
     return out.getvalue()
 
 

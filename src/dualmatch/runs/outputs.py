@@ -91,7 +91,8 @@ class Outputs:
         words = reasons(alignment) if self.call.reasons else None
         outcome = Outcome.of(alignment, cost or Cost(seconds=alignment.seconds))
         with Transaction() as together:
-            write_links(link_table(alignment, words), self.links, self.call.output_format, self.call.naming, together)
+            call, graphs = self.call, (alignment.source, alignment.target)
+            write_links(link_table(alignment, words), self.links, call.output_format, call.naming, together, graphs)
             for table, path in tables:
                 write_table(table, path, together)
             if self.links != STANDARD_OUTPUT:

@@ -79,6 +79,7 @@ def sampled(bench: Workbench, method: Method, share: int) -> Result | None:
     def compute() -> Result:
         options = bench.config(method).model_dump(mode="json", exclude_defaults=True, exclude={"memory_limit"})
         asked = {"folder": str(bench.subject.path.resolve()), "share": share / 100, "config": options}
+        asked |= {"time_format": bench.subject.time_format}
         package = str(Path(__file__).parents[3])  # the child must find this very package
         paths = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
         call = [sys.executable, "-m", __name__, json.dumps(asked)]
@@ -93,9 +94,9 @@ def sampled(bench: Workbench, method: Method, share: int) -> Result | None:
     return bench.cells.result(bench.key("sample", method, "unsupervised", None, share=share), compute)
 
 
-def measure_sample(folder: Path, share: float, config: Config) -> Result:
+def measure_sample(folder: Path, share: float, config: Config, time_format: str | None = None) -> Result:
     """Align a sample without seeds: seconds of each stage, peak memory of the process, and H@1 (open) as a check."""
-    subject = open_subject(folder)
+    subject = open_subject(folder, time_format)
     source, target, gold = subject.sample(share, np.random.default_rng(config.seed))
     unit, start = quick_unit_seconds(), time.perf_counter()
     alignment = align(source, target, config=config)
@@ -201,4 +202,4 @@ if __name__ == "__main__":
     asked = json.loads(sys.argv[1])
     config = Config.checked(**asked["config"])
     prepare_process(config)
-    json.dump(measure_sample(Path(asked["folder"]), asked["share"], config), sys.stdout)
+    json.dump(measure_sample(Path(asked["folder"]), asked["share"], config, asked["time_format"]), sys.stdout)

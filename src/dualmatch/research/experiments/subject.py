@@ -45,7 +45,8 @@ class Subject:
     path: Path
     name: str  # what our figures on it are called
     paper_name: str | None  # the dataset of the paper to compare with, if there is one
-    inputs: str  # hash of everything that is read
+    inputs: str  # hash of everything that is read, and how
+    time_format: str | None = None  # as in `read_folder`
 
     @property
     def slug(self) -> str:
@@ -54,7 +55,7 @@ class Subject:
 
     @cached_property
     def data(self) -> BenchmarkFolder:
-        return read_folder(self.path)
+        return read_folder(self.path, time_format=self.time_format)
 
     @property
     def source(self) -> TemporalGraph:
@@ -117,7 +118,7 @@ class Subject:
         return parts[0], parts[1], np.stack(rows, axis=1).astype(np.int32)
 
 
-def open_subject(path: Path) -> Subject:
+def open_subject(path: Path, time_format: str | None = None) -> Subject:
     """A folder as a subject, called by what its files are, not by what it is named."""
     if not path.is_dir():
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, sup_pairs, …)")
@@ -126,17 +127,18 @@ def open_subject(path: Path) -> Subject:
         if not files[name].is_file():
             raise InputError(f"{files[name]}: no such file; experiments need graphs and true pairs")
     blobs = {name: git_blob(file) if file.is_file() else "" for name, file in files.items()}
-    inputs = hashlib.sha256("".join(f"{name}\0{blob}\0" for name, blob in blobs.items()).encode()).hexdigest()[:32]
+    read = "".join(f"{name}\0{blob}\0" for name, blob in blobs.items()) + (time_format or "")
+    inputs = hashlib.sha256(read.encode()).hexdigest()[:32]
     own = path.resolve().name
     if own.lower() in {name.lower() for names in _KNOWN.values() for name in names}:
         own = f"{own} (other facts)"  # it must not pass for a dataset that its facts are not
     name, paper_name = _KNOWN.get((blobs["triples_1"], blobs["triples_2"]), (own, None))
-    return Subject(path, name, paper_name, inputs)
+    return Subject(path, name, paper_name, inputs, time_format)
 
 
-def open_subjects(paths: Iterable[Path]) -> tuple[Subject, ...]:
+def open_subjects(paths: Iterable[Path], time_format: str | None = None) -> tuple[Subject, ...]:
     """Folders as subjects, the same data once; two of one name would write into one file, so they are refused."""
-    subjects = {subject.inputs: subject for subject in map(open_subject, paths)}
+    subjects = {subject.inputs: subject for subject in (open_subject(path, time_format) for path in paths)}
     by_slug: dict[str, Subject] = {}
     for subject in subjects.values():
         other = by_slug.setdefault(subject.slug, subject)
