@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dualmatch import InputError
-from dualmatch.readers.columns import table_shape
+from dualmatch.readers.columns import parse_columns, table_shape
 from dualmatch.readers.read import read, read_graph
 from dualmatch.readers.read_options import ReadOptions
+from dualmatch.readers.usual_names import columns_option
 
 
 def test_another_column_that_could_be_it_is_reported() -> None:
@@ -144,3 +148,36 @@ def test_text_alone_is_reported_without_stray_signs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,note\na,x\nb,y\n")
     with pytest.raises(InputError, match=r"cannot be aligned \(text, not compared: 'note'"):
         read_graph(tmp_path / "a.csv")
+
+
+NAME = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).map(str.strip).filter(bool)
+
+
+@given(names=st.lists(NAME, min_size=1, max_size=4))
+def test_names_of_any_letters_can_be_given(names: list[str]) -> None:
+    """What a message proposes is read back, through a shell."""
+    option = columns_option([("date", name) for name in names])
+    [_, text] = shlex.split(option)
+    found = parse_columns(text)["date"]
+    assert (found if isinstance(found, tuple) else (found,)) == tuple(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('id=qid,date="born, or baptised",tail=place', {"id": "qid", "date": "born, or baptised", "tail": "place"}),
+        ('head=a,relation=="in, or of",tail=b', {"head": "a", "relation": "=in, or of", "tail": "b"}),
+        ('id=5" pipe,tail=a"b', {"id": '5" pipe', "tail": 'a"b'}),
+        ('id="say ""ah"", twice"', {"id": 'say "ah", twice'}),
+    ],
+)  # fmt: skip
+def test_a_name_with_a_comma_goes_in_quotes(text: str, columns: dict[str, str]) -> None:
+    assert parse_columns(text) == columns
+
+
+def test_a_comma_without_quotes_gets_a_hint() -> None:
+    with pytest.raises(InputError, match='a name with a comma goes in double quotes: date="born, or baptised"'):
+        parse_columns("id=qid,date=born, or baptised")
+    for text in ("", "id=a,", ",id=a", "id="):
+        with pytest.raises(InputError, match="write head=NAME"):
+            parse_columns(text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dualmatch import InputError
+from dualmatch.files.compressed import blocks
 from dualmatch.graph.times import format_date
+from dualmatch.readers import delimited
 from dualmatch.readers.columns import parse_columns
 from dualmatch.readers.read import Reading, read
 from dualmatch.readers.read_options import ReadOptions
@@ -187,30 +191,43 @@ SINCE = """\
 <Bo>\t<worksAt>\t<Royal>\tsince\t1840
 <Bo>\t<worksAt>\t<Royal>\tuntil\t1850
 <Cy>\t<met>\t<Bo>\tdate\t1851
-<Cy>\t<in>\t<Rome>\tsince\t1852
-<Cy>\t<in>\t<Rome>\tuntil\t1851
 """
+REVERSED = "<Cy>\t<in>\t<Rome>\tsince\t1852\n<Cy>\t<in>\t<Rome>\tuntil\t1851\n"
 
 
 def test_a_column_that_says_what_the_time_is() -> None:
     """Rows without a time may end early; begin and end of one fact in two rows are one interval."""
     columns = "head=1,relation=2,tail=3,role=4,time=5"
-    assert facts_of(reading(SINCE, columns, "a.tsv").graph) == [
+    found = reading(SINCE, columns, "a.tsv")
+    assert [fact for fact in facts_of(found.graph) if fact[1] != "in"] == [
         ("<Ada>", "<bornIn>", "<London>", "?", "?"),
         ("<Ada>", "<worksAt>", "<Royal>", "1830", "1835-02"),
         ("<Bo>", "<worksAt>", "<Royal>", "1830", "?"),
         ("<Bo>", "<worksAt>", "<Royal>", "1840", "?"),
         ("<Bo>", "<worksAt>", "<Royal>", "?", "1850"),
-        ("<Cy>", "<in>", "<Rome>", "1852", "?"),
-        ("<Cy>", "<in>", "<Rome>", "?", "1851"),
         ("<Cy>", "<met>", "<Bo>", "1851", "1851"),
     ]
     with pytest.raises(InputError) as caught:
+        reading(SINCE + REVERSED, columns, "a.tsv")
+    assert str(caught.value).splitlines() == [
+        "a.tsv:9: ends in 1851, before it begins in 1852; fix one of the two",
+        "1 of 2 intervals end before they begin; is begin the end, and end the begin? Or leave them out with "
+        "--on-error skip",
+    ]
+    more = "".join(f"e{at}\tin\tRome\t{role}\n" for at in range(4) for role in ("since\t1830", "until\t1831"))
+    found = reading(SINCE + REVERSED + more, columns, "a.tsv")
+    assert ("<Cy>", "<in>", "<Rome>", "?", "?") in facts_of(found.graph)
+    assert found.left_out == {"reversed intervals": 1}
+    assert any("1 of 6 intervals ends before it begins and is unknown; line 9: ends" in note for note in found.notes)
+    left = reading(SINCE + REVERSED + more, columns, "a.tsv", on_error="skip")
+    assert left.left_out == {"lines": 1}
+    assert not any(fact[0] == "<Cy>" and fact[1] == "<in>" for fact in facts_of(left.graph))
+    with pytest.raises(InputError) as caught:
         reading(SINCE + "a\tb\tc\tbeing\t1850\nd\te\nd\te\tf\tsince\t1\t2\n", columns, "a.tsv")
     assert str(caught.value).splitlines()[:3] == [
-        "a.tsv:10: 'being' does not say whether its time is a begin, an end or a point; write since, until or at",
-        "a.tsv:11: 2 columns where the first line has 5",
-        "a.tsv:12: 6 columns where the first line has 5",
+        "a.tsv:8: 'being' does not say whether its time is a begin, an end or a point; write since, until or at",
+        "a.tsv:9: 2 columns where the first line has 5",
+        "a.tsv:10: 6 columns where the first line has 5",
     ]
     with pytest.raises(InputError, match="columns: role says whether a time is a begin or an end; give time=NAME, too"):
         reading(SINCE, "head=1,relation=2,tail=3,role=4", "a.tsv")
@@ -534,3 +551,71 @@ def test_rows_that_list_each_value_with_each_other_say_a_neighbour_once() -> Non
         ("p1", "child", "Anne", "?", "?"), ("p1", "child", "Ralph", "?", "?"),
         ("p1", "place", "Kent", "?", "?"), ("p1", "place", "London", "?", "?"),
     ]  # fmt: skip
+
+
+def test_ids_that_pandas_wrote_as_fractions() -> None:
+    """A column of numbers with gaps becomes one of fractions there: 12.0 is the entity 12."""
+    people = "id,name,born,father,height\n10,Ada,1815.0,12.0,180.0\n11,Bo,,12.0,175.0\n12,Cy,1791.0,,\n"
+    found = reading(people)
+    assert facts(found) == {("10", "father", "12"), ("11", "father", "12")}
+    assert dates(found) == {("10", "born", "1815"), ("12", "born", "1791")}
+    note = "a.csv: whole numbers that were written as fractions: 'father'; 12.0 is read as the id 12"
+    assert found.notes[-1].endswith(note)
+    ids = reading(re.sub("(1[012]),([ABC])", r" \1.0,\2", people))
+    assert facts(ids) == facts(found)
+    assert any("written as fractions: 'id', 'father'; 12.0" in note for note in ids.notes)
+    mixed = reading("id,name,version\na,Ada,1.0\nb,Bo,1.0\nc,Cy,1.1\nd,Di,1.1\n", "id=id,tail=version")
+    assert {tail for _, _, tail in facts(mixed)} == {"1.0", "1.1"}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_ids_written_as_fractions_in_a_table_of_facts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns by themselves, and as a whole: what one block shows may not hold for the next."""
+    monkeypatch.setattr(delimited, "blocks", partial(blocks, size=64))
+    rows = "".join(f"{at},{at % 3}.0,{'' if at % 2 else f'{at % 4}.0'},1.5,1830,n{at}\n" for at in range(40))
+    text = "person,area,party,odd,start_date,label\n" + rows
+    content = as_parquet(text) if name.endswith("parquet") else text
+    found = reading(content, "head=person,tail=area,tail=party,tail=odd,label=label", name)
+    assert {tail for _, relation, tail in facts(found) if relation != "odd"} == {"0", "1", "2"}
+    assert {tail for _, relation, tail in facts(found) if relation == "odd"} == {"1.5"}
+    assert any(f"{name}: whole numbers" in note and "'area', 'party'; 12.0" in note for note in found.notes)
+    whole = "person,relation,area,label\n" + "".join(f"{at}.0,in,Rome,n{at}\n" for at in range(40))
+    named = reading(whole, "head=person,relation=relation,tail=area,label=label")
+    assert {head for head, _, _ in facts(named)} == {str(at) for at in range(40)}
+    assert labels(named)["7"] == "n7"
+    broken = reading(whole + "x,in,Rome,n\n", "head=person,relation=relation,tail=area,label=label")
+    assert "7.0" in broken.graph.entities
+    assert not any("fractions" in note for note in broken.notes)
+
+
+def test_cells_that_hold_several_dates_get_a_hint() -> None:
+    people = "id,name,offices\n" + "".join(f"p{at},n{at},18{at}0-01-02; 18{at}5\n" for at in range(1, 8))
+    assert (
+        "cells of 'offices' may hold several values: if so, say --list-separator ';'"
+        in reading(people + "x,y,z\n", "id=id,text=name,tail=offices").notes[-1]
+    )
+    assert refusal(people.replace("offices", "elected")).endswith(
+        "7 of 7 dates in 'elected' cannot be read; cells hold several: add --list-separator ';'"
+    )
+    assert len(dates(reading(people.replace("offices", "elected"), list_separator=";"))) == 14
+
+
+def test_a_table_that_arrives_later_has_the_ids_that_the_first_had() -> None:
+    """Whatever the new rows look like by themselves: names that repeat, codes that do not."""
+    first = reading("member_no,name,town\n1,Ada,Rome\n2,Ada,Rome\n3,Bo,Rome\n")
+    assert {"1", "2", "3"} <= {*first.graph.entities}
+    again = later("member_no,name,town\n3,Bo,Paris\n3,Bo,Rome\n", first)
+    assert {"3"} == {head for head, _, _ in facts(again)}
+    by_name = reading("member_no,name,town\n1,Ada,Rome\n1,Bo,Rome\n2,Cy,Rome\n", "id=name,label=name,text=member_no")
+    assert "Ada" in by_name.graph.entities
+    again = later("member_no,name,town\n1,Ada,Paris\n2,Cy,Paris\n", by_name)
+    assert {"Ada", "Cy"} == {head for head, _, _ in facts(again)}
+    new = later("member_no,name,town\n8,Zoe,Paris\n9,Xi,Paris\n", first)
+    assert {"8", "9"} == {head for head, _, _ in facts(new)}
+
+
+def later(text: str, first: Reading) -> Reading:
+    with tempfile.TemporaryDirectory() as here:
+        path = Path(here) / "a.csv"
+        path.write_text(text)
+        return read([path], ReadOptions(names="auto"), known=first.graph)

@@ -187,7 +187,7 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
         ("a.ttl", "@prefix : <http://e/> .\n:a :r :b\n", "a.ttl:3: no turtle: "),
         ("a.ttl", PREFIXES + '\n:a :r :b {| :begin "soon" |} .', r"a.ttl:10: 'soon' is not a date; .*time of _:\.1"),
         ("a.ttl", PREFIXES + ':a :r :b {| :begin "1900" ; :end "1899" |} .', "a.ttl: a r b: ends in 1899, before"),
-        ("a.rdf", "<rdf", "a.rdf: no rdfxml: "),
+        ("a.rdf", "<rdf", "a.rdf:1: ends within an element"),
         ("a.ttl", "", "a.ttl: no facts"),
         ("a.ttl", PREFIXES + ':a :name "x" .', "a.ttl: no facts"),
         ("a.ttl", b"\xff\xfe", "a.ttl:1: no turtle: not UTF-8 text"),

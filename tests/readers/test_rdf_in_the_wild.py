@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -115,6 +116,30 @@ def test_plain_dates_beside_years_typed_dates_and_texts(tmp_path: Path) -> None:
     assert [date[:3] for date in dates_of(reading_of(tmp_path, typed).graph)] == [
         ("Ada", "born", "1816"), ("Bo", "born", "1817-01-02"), ("Cy", "born", "1818")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("predicate", "values", "dates"),
+    [
+        ("schema:foundingDate", '"1800" "1835"', ["1800", "1835"]),
+        ("schema:birthDate", '"1815-12-10"', ["1815-12-10"]),
+        (":born", '"c. 1830" "10 December 1815" "44 BC"', ["1830", "1815-12-10", "-44"]),
+        (":foundedIn", "1800 1835", ["1800", "1835"]),
+        (":lastPage", '"12" "850"', []),
+        (":lastPage", "12 850 1800", []),
+        (":birthPlace", '"1800" "1801"', []),
+        (":code", '"1800" "1801"', []),
+        (":born", '"in spring" "at sea" "1830"', []),
+    ],
+)
+def test_plain_years_are_dates_where_the_predicates_name_says_so(
+    tmp_path: Path, predicate: str, values: str, dates: list[str]
+) -> None:
+    found = re.findall(r'"[^"]*"|\d+', values)
+    turtle = ":a :met :b . " + " ".join(f":p{at} {predicate} {value} ." for at, value in enumerate(found))
+    reading = reading_of(tmp_path, turtle)
+    assert [date[2] for date in dates_of(reading.graph)] == dates
+    assert reading.left_out.get("literals", 0) == (0 if dates else len(found))
 
 
 @pytest.mark.parametrize(
@@ -410,16 +435,73 @@ def test_long_language_tags_as_keys_of_json_ld(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (
-            '{"@context": "https://schema.org", "name": "Ada"}',
+            '{"@context": "https://example.org/context.jsonld", "name": "Ada"}',
             "a.jsonld: its context is on the web, and nothing is fetched",
         ),
+        ('{"@context": ["https://schema.org", "https://e/c"], "name": "Ada"}', "a.jsonld: its context is on the web"),
         ('{"@context": {"@vocab": "http://e/"},\n"@id": "http://e/a", "q": {"p":', "a.jsonld:2: no jsonld: "),
         ('{"@id": "http://e/a", "http://e/name": "x"}', r"a.jsonld: no facts; .* \(left out: literals \(1\)\)"),
     ],
 )
-def test_what_is_wrong_with_json_ld(tmp_path: Path, content: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        reading_of(tmp_path, content, "a.jsonld")
+@pytest.mark.parametrize("on_error", ["dates", "skip"])
+def test_what_is_wrong_with_json_ld(tmp_path: Path, content: str, words: str, on_error: str) -> None:
+    """A file that cannot be read any further is refused, and is not proposed to be read with what is wrong left out."""
+    with pytest.raises(InputError, match=words) as caught:
+        reading_of(tmp_path, content, "a.jsonld", on_error=on_error)
+    assert "--on-error" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.rdf", "a.jsonld"])
+def test_a_file_that_breaks_off_is_refused_wherever_it_does(tmp_path: Path, name: str) -> None:
+    """The parser of XML would take what there is as all."""
+    content = LONG_TAGS[name] if name == "a.rdf" else JSONLD
+    for cut in range(1, len(content) - 1):
+        with pytest.raises(InputError) as caught:
+            reading_of(tmp_path, content[:cut], name, on_error="skip" if cut % 2 else "dates")
+        assert "--on-error" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        '"https://schema.org"',
+        '"http://schema.org"',
+        '"https://schema.org/"',
+        '"http://www.schema.org/"',
+        '"https://schema.org/docs/jsonldcontext.jsonld"',
+        '[\n"https://schema.org",\n {"@language": "en"}]',
+        '[{"e": "http://e/"}, "http://schema.org/"]',
+    ],
+)
+def test_schema_orgs_context_is_known(tmp_path: Path, context: str) -> None:
+    content = f"""{{"@context" : {context},
+     "@graph": [{{"@id": "http://e/Ada", "type": "Person", "name": "Ada", "birthDate": "1815-12-10",
+      "see": ["https://schema.org", "x"],
+      "worksFor": {{"id": "http://e/Royal", "foundingDate": "1660", "@type": "Organization"}}}}]}}"""
+    reading = reading_of(tmp_path, content, "a.jsonld", names="auto")
+    schema = "http://schema.org/"
+    assert ("Ada", f"{schema}worksFor", "Royal", "?", "?") in facts_of(reading.graph)
+    assert dates_of(reading.graph) == [
+        ("Ada", f"{schema}birthDate", "1815-12-10", "1815-12-10"),
+        ("Royal", f"{schema}foundingDate", "1660", "1660"),
+    ]
+    assert reading.literals is not None
+    assert reading.literals.value == ("Ada",)
+    note = "was not fetched: names without a prefix are those of http://schema.org/"
+    assert note in reading.notes[0]
+    with pytest.raises(InputError, match=r"a\.jsonld:\d+: no jsonld") as caught:
+        reading_of(tmp_path, content.replace('"Ada", "birth', '"Ada" "birth'), "a.jsonld")
+    broken = content[: content.index('"birthDate"')].count("\n") + 1
+    assert f"a.jsonld:{broken}: " in str(caught.value)
+
+
+def test_a_context_that_a_block_cuts_is_known(tmp_path: Path) -> None:
+    """Blocks are of about a million bytes; every thing has its own context."""
+    thing = (
+        '{{"@context":\n["https://schema.org",\n{{}}],\n"@id": "http://e/{0}",\n"knows":\n{{"@id": "http://e/{1}"}}}}'
+    )
+    content = "[" + ",\n".join(thing.format(number, number + 1) for number in range(20_000)) + "]"
+    assert reading_of(tmp_path, content, "a.jsonld").graph.n_facts == 20_000
 
 
 @pytest.mark.parametrize("literals", [False, True])

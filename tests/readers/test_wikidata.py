@@ -121,7 +121,7 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
         ('{"id": 3}', ":2: no Wikidata entity: text is missing where 3 stands"),
         (
             '{"id": "Q1", "claims": {"P1": [{}]}}',
-            ":2: no Wikidata entity: statement 1 of P1 of Q1: 'mainsnak' is missing",
+            ":2: statement 1 of P1 of Q1: 'mainsnak' is missing",
         ),
         ("[" * 100_000, ":2: no Wikidata entity: brackets within brackets without end"),
         (
@@ -143,7 +143,7 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
                     },
                 }
             ),
-            ":2: Q1 P1 Q2 ends in 1899, before it begins in 1900",
+            ":2: statement 1 of P1 of Q1: ends in 1899, before it begins in 1900",
         ),
     ],
 )
@@ -188,13 +188,17 @@ def test_a_value_that_cannot_be_used_costs_that_value(tmp_path: Path, indent: in
     reading = read([path], ReadOptions(literals=True))
     assert facts_of(reading.graph) == SPOILT_FACTS
     assert dates_of(reading.graph) == [("Q1", "P569", "1987-02", "1987-02")]
+    lines = path.read_text().splitlines()
+    statements = [number for number, line in enumerate(lines, start=1) if line == "   {"]
+    label, first, fourth = (1, 1, 1) if indent is None else (lines.index('  "de": {') + 1, statements[0], statements[3])
     assert [note.removeprefix(f"{path}: ") for note in reading.notes] == [
         "1 time coarser than a year is taken as unknown",
-        "2 values that cannot be read are left out, the first on line 1: label of Q1: text is missing where 3 stands",
-        "3 times that are no dates are taken as unknown, the first on line 1: statement 1 of P1 of Q1: "
+        f"2 values that cannot be read are left out, the first on line {label}: label of Q1: text is missing where 3 "
+        "stands",
+        f"3 times that are no dates are taken as unknown, the first on line {first}: statement 1 of P1 of Q1: "
         "'soon' is no time of a Wikibase; it writes +1815-12-10T00:00:00Z",
-        "1 interval that ends before it begins is taken as unknown, the first on line 1: Q1 P1 Q5 ends in 2012, "
-        "before it begins in 2025",
+        f"1 interval that ends before it begins is taken as unknown, the first on line {fourth}: statement 4 of P1 of "
+        "Q1: ends in 2012, before it begins in 2025",
     ]  # fmt: skip
 
 
@@ -238,6 +242,65 @@ def test_a_long_array_is_read_in_pieces(tmp_path: Path) -> None:
     for size in (1, 7, 100, 5000):
         pieces = [content[at : at + size] for at in range(0, len(content), size)]
         assert [value for _, value in json_values(pieces, tmp_path)] == entities
+
+
+BAD_STATEMENTS = {
+    "P1": [
+        statement(entity_value("Q2")),
+        {"mainsnak": 3, "rank": "normal"},
+        {"mainsnak": None},
+        {},
+        5,
+        statement({"snaktype": "value"}),
+        statement(entity_value("Q3"), P580=[{"snaktype": "value"}], P582=[time_value("+1900-00-00T00:00:00Z", 9)]),
+        statement(entity_value("Q4"), P580=[7]),
+        {**statement(entity_value("Q5")), "qualifiers": 5},
+        {**statement(entity_value("Q6")), "qualifiers": {"P585": {"snaktype": "value"}}},
+    ],
+    "P2": "none",
+    "P3": {"a": 1},
+    "P4": [statement(entity_value("Q7"))],
+}
+
+
+@pytest.mark.parametrize("wrap", ["{}\n", "[\n{}\n]", '{{"entities": {{"Q1": {}}}}}', "[{}\n]"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_statement_that_is_none_costs_itself_and_a_time_that_is_none_only_the_time(
+    tmp_path: Path, wrap: str, indent: int | None
+) -> None:
+    """Not the entity, and not the file; labels that are no object cost the labels."""
+    path = tmp_path / "a.json"
+    entity = {"id": "Q1", "labels": 3, "claims": BAD_STATEMENTS}
+    path.write_text(wrap.format(json.dumps(entity, indent=indent)))
+    reading = read([path], ReadOptions())
+    assert facts_of(reading.graph) == [
+        ("Q1", "P1", "Q2", "?", "?"),
+        ("Q1", "P1", "Q3", "?", "1900"),
+        ("Q1", "P1", "Q4", "?", "?"),
+        ("Q1", "P1", "Q5", "?", "?"),
+        ("Q1", "P1", "Q6", "?", "?"),
+        ("Q1", "P4", "Q7", "?", "?"),
+    ]
+    assert reading.left_out == {"dates that cannot be read": 4, "values that cannot be read": 8}
+    with pytest.raises(InputError, match="labels of Q1: a list, a number or a text where an object"):
+        read_graph(path, on_error="stop")
+
+
+def test_lines_of_statements_in_files_of_any_layout(tmp_path: Path) -> None:
+    entities = {name: {"id": name, "claims": {"P1": [statement(entity_value("Q2")), 5]}} for name in ("Q1", "Q3")}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"success": 1, "entities": entities}, indent=1))
+    bad = [number for number, line in enumerate(path.read_text().splitlines(), 1) if line.strip() == "5"]
+    with pytest.raises(InputError) as caught:
+        read_graph(path, on_error="stop")
+    assert [line.split(": ")[0] for line in str(caught.value).splitlines()[:2]] == [f"{path}:{line}" for line in bad]
+
+
+def test_a_file_of_broken_statements_says_what_it_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"id": "Q1", "claims": {"P1": [{}, {}]}}))
+    with pytest.raises(InputError, match=r"no facts; .*left out: values that cannot be read \(2\)"):
+        read_graph(path)
 
 
 def test_a_broken_first_line_of_a_dump_costs_that_line(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,15 +21,53 @@ _NEAR_END: Final = 1 << 16
 """An error this close to the end of what was read may be a value that is cut off, and not wrong."""
 
 
-def json_values(pieces: Iterable[bytes], path: Path) -> Iterator[tuple[int, Any]]:
-    """The elements of an array, or values one after the other, each with the line it begins on.
+_decode: Final = json.JSONDecoder().raw_decode
+
+
+@dataclass(frozen=True)
+class JsonPlace:
+    """Where a value stands: the line it begins on, and its text, unless that is one line.
+
+    >>> JsonPlace(3, '{"a": [1,\\n 2],\\n "b": 3}').line_of("a", 1)
+    4
+    """
+
+    line: int
+    text: str = ""
+
+    def line_of(self, *parts: str | int) -> int:
+        """The line of a part, given by keys and numbers from 0; as far as there are such parts."""
+        at = 0
+        for part in parts if self.text else ():
+            at = next((start for key, start in self._parts(at) if key == part), at)
+        return self.line + self.text.count("\n", 0, at)
+
+    def _parts(self, at: int) -> Iterator[tuple[str | int, int]]:
+        """Keys or numbers of what the object or list at a place holds, and where each of its values begins."""
+        is_object, number = self.text[at] == "{", 0
+        at = self._after_space(at + 1)
+        while self.text[at] not in "]}":
+            key: str | int = number
+            if is_object:
+                key, at = _decode(self.text, at)
+                at = self._after_space(self._after_space(at) + 1)
+            yield key, at
+            at = self._after_space(_decode(self.text, at)[1])
+            at = self._after_space(at + (self.text[at] == ","))
+            number += 1
+
+    def _after_space(self, at: int) -> int:
+        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]
+
+
+def json_values(pieces: Iterable[bytes], path: Path) -> Iterator[tuple[JsonPlace, Any]]:
+    """The elements of an array, or values one after the other, each with its place.
 
     JSON that is broken has no sound place to read on from: it ends in an `InputError`.
 
-    >>> list(json_values([b'[{"a": 1},', b' {"b": [2]}]'], Path("a.json")))
+    >>> [(place.line, value) for place, value in json_values([b'[{"a": 1},', b' {"b": [2]}]'], Path("a.json"))]
     [(1, {'a': 1}), (1, {'b': [2]})]
     """
-    decode = json.JSONDecoder().raw_decode
     buffer = _Buffer(pieces, path)
     is_open = False
     while buffer.skip_space():
@@ -41,7 +80,7 @@ def json_values(pieces: Iterable[bytes], path: Path) -> Iterator[tuple[int, Any]
             buffer.move_to(at + 1)
         else:
             try:
-                value, end = decode(text, at)
+                value, end = _decode(text, at)
             except json.JSONDecodeError as error:
                 cut_off = len(text) - error.pos < _NEAR_END or error.msg.startswith("Unterminated string")
                 if cut_off and len(text) - at < _LONGEST_VALUE and buffer.read_more():
@@ -53,12 +92,13 @@ def json_values(pieces: Iterable[bytes], path: Path) -> Iterator[tuple[int, Any]
                 raise buffer.refused("a number too long to read", at) from None
             if end == len(text) and buffer.read_more():
                 continue  # a number may be longer than what was read of it
-            if HALF_CHARACTER.search(text[at:end].encode()):
+            own_text = text[at:end]
+            if HALF_CHARACTER.search(own_text.encode()):
                 try:
                     json.dumps(value, ensure_ascii=False).encode()
                 except UnicodeEncodeError:
                     raise buffer.refused("half a character, which no text has,", at) from None
-            yield buffer.line, value
+            yield JsonPlace(buffer.line, own_text), value
             buffer.move_to(end)
     if is_open:
         raise buffer.refused("an array that does not end", buffer.at)

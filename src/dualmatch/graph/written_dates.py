@@ -24,6 +24,8 @@ _MONTH: Final = (
 )
 _DAY: Final = r"(?P<day>\d\d?)(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{3,4}|\d\d?(?= ?bc))(?P<bce> ?bce?)?"
+_SEASONS: Final = "2[1-4]"
+_SEASON: Final = re.compile(rf"\d{{4}}-{_SEASONS}", re.ASCII)
 _CALENDAR: Final = tuple(
     re.compile(pattern, re.ASCII | re.IGNORECASE)
     for pattern in (
@@ -33,7 +35,7 @@ _CALENDAR: Final = tuple(
         rf"(?P<year>\d{{4}})[ -]{_MONTH}(?:[ -]{_DAY})?",
         r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)",
         r"(?P<year>-?\d{1,4})\.0",  # how programs write whole numbers in a column with gaps
-        r"(?P<year>-?\d{4})-(?:2[1-4]|xx|xx-xx|uu|uu-uu)",  # a season, or a month that is not known
+        rf"(?P<year>-?\d{{4}})-(?:{_SEASONS}|xx|xx-xx|uu|uu-uu)",  # or a month that is not known
         r"(?P<year>-?\d{4})-(?P<month>\d\d)-(?:xx|uu)",
     )
 )
@@ -46,6 +48,7 @@ _ABOUT: Final = re.compile(
 )
 _DOUBT: Final = re.compile(r" ?[?~%]{1,2}\Z| ?(?:AD|CE)\Z")
 _YEARS: Final = re.compile(r"(\d{4}) ?[-\u2013\u2014] ?(\d{4})", re.ASCII)
+_SHORT_YEARS: Final = re.compile(r"((\d\d)(\d\d)) ?[-\u2013\u2014/] ?(\d\d)", re.ASCII)
 _SHORT_NUMBER: Final = re.compile(r"[+-]?\d{1,3}", re.ASCII)
 _LONG_NUMBER: Final = re.compile(r"\d{5,7}", re.ASCII)
 _PLAUSIBLE: Final = range(1000, 2101)
@@ -90,7 +93,10 @@ def _tried(part: str) -> Span | None:
 
 
 def _interval(text: str) -> Span | None:
-    """``1984-06/2004-08``, ``1984/..`` and ``1830-1835``; None where a text is no interval."""
+    """``1984-06/2004-08``, ``1984/..``, ``1830-1835`` and ``1830-35``; None where a text is no interval."""
+    short = _SHORT_YEARS.fullmatch(text)
+    if short and max(12, int(short[3])) < int(short[4]) and not _SEASON.fullmatch(text):  # else a month, or nothing
+        text = f"{short[1]}-{short[2]}{short[4]}"
     if years := _YEARS.fullmatch(text):
         parts: list[str] = [*years.groups()]
         if not all(int(part) in _PLAUSIBLE for part in parts) or int(parts[1]) - int(parts[0]) > _LONGEST_SPAN:

@@ -7,7 +7,7 @@ it: each other column is a relation).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
-from dualmatch.readers.usual_names import Guess, example_columns, listed
+from dualmatch.readers.usual_names import Guess, example_columns, in_quotes, listed
 
 NAMES: Final = ("head", "relation", "tail")
 INTERVAL: Final = ("begin", "end")
@@ -31,6 +31,8 @@ KINDS: Final = ("date", "tail", "text")
 """What a column of a table of entities may hold: dates of the entity, neighbours, or text that is not compared."""
 ENTITY_ROLES: Final = ("id", "label", *KINDS)
 _REPEATED: Final = KINDS
+_PART: Final = re.compile(r'(?:[^,="]*==?\s*"(?:[^"]|"")*"\s*(?=,|\Z)|[^,]*)')
+_QUOTED: Final = re.compile(r'(=?)\s*"((?:[^"]|"")*)"')
 ColumnNames = Mapping[str, str | Sequence[str]]
 """Role → the column's name, or several; ``relation`` may also be ``=WORDS``, the relation of all facts."""
 
@@ -75,12 +77,21 @@ def parse_columns(text: str) -> dict[str, str | tuple[str, ...]]:
     {'head': 'a', 'tail': 'c'}
     >>> parse_columns("head=person,relation==member of,tail=area,tail=party")
     {'head': 'person', 'relation': '=member of', 'tail': ('area', 'party')}
+    >>> parse_columns('id=qid,date="born, or baptised"')
+    {'id': 'qid', 'date': 'born, or baptised'}
     """
     given: dict[str, list[str]] = {}
-    for part in text.split(","):
+    for part in _parts(text):
         role, equals, name = (piece.strip() for piece in part.partition("="))
+        if quoted := _QUOTED.fullmatch(name):
+            name = quoted[1] + quoted[2].replace('""', '"')
         if not equals or not name:
-            raise InputError(f"--columns {part.strip()!r}: write head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME")
+            hint = (
+                f"; a name with a comma goes in double quotes: date={in_quotes('born, or baptised')}" if given else ""
+            )
+            raise InputError(
+                f"--columns {part.strip()!r}: write head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME{hint}"
+            )
         given.setdefault(role, []).append(name)
     twice = [role for role, names in given.items() if len(names) > 1 and role not in _REPEATED]
     if twice:
@@ -88,6 +99,15 @@ def parse_columns(text: str) -> dict[str, str | tuple[str, ...]]:
     columns = {role: names[0] if len(names) == 1 else tuple(names) for role, names in given.items()}
     check_roles(columns)
     return columns
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What stands between commas that are not within quotes."""
+    at = -1
+    while at < len(text):
+        part = _PART.match(text, at + 1)[0]  # type: ignore[index]
+        yield part
+        at += 1 + len(part)
 
 
 def check_roles(columns: ColumnNames) -> None:

@@ -22,8 +22,9 @@ from dualmatch.readers.columns import TableShape
 from dualmatch.readers.facts import Collector
 from dualmatch.readers.rows import Mask, Rows, is_filled
 from dualmatch.readers.time_column import WRONG, TimeParser
-from dualmatch.readers.unread_dates import FEWEST
-from dualmatch.readers.usual_names import columns_option, listed, names_a_date, names_an_entity, names_an_id
+from dualmatch.readers.unread_dates import FEWEST, SEPARATORS, dates_separator
+from dualmatch.readers.usual_names import columns_option, in_quotes, listed, names_a_date, names_an_entity, names_an_id
+from dualmatch.readers.whole_numbers import are_fractions, as_whole_numbers, whole_numbers_note
 
 _NUMBER: Final = r"^[+-]?[0-9]+([.,][0-9]+)?$"
 _YEAR: Final = r"^(1[0-9]|20)[0-9]{2}(\.0)?$"
@@ -33,8 +34,6 @@ _PLAUSIBLE: Final = encode_date(1000), encode_date(2101)
 """Numbers of eight digits are taken for days in this span, unless the column's name says more."""
 _PLACEHOLDERS: Final = ("unknown", "n/a", "na", "nan", "null", "none", "?", "-", "--", "\u2013", "\u2014")
 """What cells say that name no neighbour, in upper or lower case."""
-_SEPARATORS: Final = ("|", ";")
-"""What often stands between the values of a cell; a comma is part of too many names."""
 _SAMPLE: Final = 10_000
 """Whether values are dates is seen from so many."""
 _FEW: Final = 20
@@ -52,17 +51,29 @@ def collect_entity_table(collector: Collector) -> None:
     rejected = np.zeros(rows.table.height, dtype=bool)
     collector.reject(rows, ~is_filled(rows.table["head"]), rejected, lambda _: "no id; every row needs one")
     rows = rows.part(~rejected, pl.exclude(LINE).str.strip_chars())
+    whole = ["head"] if are_fractions(rows.table["head"]) else []
+    rows = replace(rows, table=rows.table.with_columns(map(as_whole_numbers, whole)))
     ids = rows.table["head"].unique()
     kinds, separator = {}, collector.options.list_separator
     for column, asked in (shape.kinds or {}).items():
         name = shape.relations[column]
         known = asked or collector.known_kinds.get(name)
         values = rows.split(column, separator).table[column]
+        were_fractions = are_fractions(rows.table[column])
+        if were_fractions and known is None:  # as ids they would be whole numbers
+            values = values.str.strip_suffix(".0")
         kinds[column] = known or _kind_of(values, name, ids, collector.times)
+        whole += [column] if were_fractions and kinds[column] == "tail" else []
         collector.use_column(rows.path, name, kinds[column])
-        if kinds[column] == "date" and not known:
-            collector.unread_dates.guessed.add(name)
-    collector.note(_note(rows, shape, kinds, separator))
+        if kinds[column] == "date":
+            collector.unread_dates.guessed |= set() if known else {name}
+            collector.unread_dates.may_be_lists |= set() if separator else {name}
+    rows = replace(rows, table=rows.table.with_columns(map(as_whole_numbers, whole)))
+    collector.note(_note(rows, shape, kinds, collector))
+    if whole:
+        id_name = next(use.column for use in reversed(collector.columns) if "id" in use.roles)
+        names = [shape.relations.get(column, id_name) for column in whole]
+        collector.note(f"{shown(rows.path)}: {whole_numbers_note(names)}")
     collector.add_entities(ids)
     if LABEL in rows.table.columns:
         collector.add_literals(rows.split(LABEL, separator).table.select("head", pl.lit(LABEL), LABEL))
@@ -80,6 +91,14 @@ def _with_own_ids(rows: Rows, shape: TableShape, collector: Collector) -> tuple[
         if kind is None and not names_a_date(shape.relations[column]) and _are_distinct(rows.table[column])
     ]
     own = [column for column in distinct if names_an_id(shape.relations[column])]
+    if (known := collector.known) is not None:  # what was the id before stays it, whatever the new rows look like
+        named = [column for column in shape.kinds or {} if names_an_id(shape.relations[column])]
+        found = {column: int((known.rows_of(rows.table[column].str.strip_chars()) >= 0).sum()) for column in named}
+        by_name = int((known.rows_of(names) >= 0).sum())
+        best = max(found, key=found.__getitem__, default=None)
+        if by_name or any(found.values()):
+            own = [best] if best is not None and found[best] > by_name else []
+            distinct = own
     if len(own) != 1:
         if distinct and names.filter(is_filled(names)).is_duplicated().any():
             other = shape.relations[(own or distinct)[0]]
@@ -160,7 +179,7 @@ def _are_placeholders(column: pl.Series) -> Mask:
     return column.str.strip_chars().str.to_lowercase().is_in(_PLACEHOLDERS).fill_null(False).to_numpy()
 
 
-def _note(rows: Rows, shape: TableShape, kinds: dict[str, str], separator: str | None) -> str:
+def _note(rows: Rows, shape: TableShape, kinds: dict[str, str], collector: Collector) -> str:
     words = {"date": "dates", "tail": "neighbours", "text": "text, not compared"}
     parts = [
         f"{meaning}: {listed([shape.relations[column] for column, each in kinds.items() if each == kind])}"
@@ -173,9 +192,9 @@ def _note(rows: Rows, shape: TableShape, kinds: dict[str, str], separator: str |
     numbers = [column for column, kind in kinds.items() if kind == "text" and (shape.kinds or {})[column] is None]
     years = [shape.relations[column] for column in numbers if _are_mostly(rows.table[column].drop_nulls(), _YEAR)]
     if years:
-        parts.append(f"{listed(years)} may be years: if so, say date={years[0][:40]}")
-    for column in (column for column in kinds if separator is None and kinds[column] != "date"):
-        if found := _list_separator(rows.table[column].drop_nulls()):
+        parts.append(f"{listed(years)} may be years: if so, say date={in_quotes(years[0])}")
+    for column in kinds if collector.options.list_separator is None else ():
+        if found := _list_separator(rows.table[column].drop_nulls(), collector.times):
             name, option = repr(shape.relations[column][:40]), f"--list-separator '{found}'"
             parts.append(f"cells of {name} may hold several values: if so, say {option}")
     repeated = rows.table.height - rows.table["head"].n_unique()
@@ -185,9 +204,12 @@ def _note(rows: Rows, shape: TableShape, kinds: dict[str, str], separator: str |
     return f"{shown(rows.path)}: each row is an entity{''.join(f'; {part}' for part in parts)} ({option})"
 
 
-def _list_separator(values: pl.Series) -> str | None:
-    """What stands between the values of cells that look like lists: in a fifth of them, and the parts repeat."""
-    for separator in _SEPARATORS:
+def _list_separator(values: pl.Series, times: TimeParser) -> str | None:
+    """What stands between the values of cells that look like lists: in a fifth of them; parts repeat, or are dates."""
+    lists = values.filter(values.str.contains_any([*SEPARATORS]))
+    if FEWEST * len(lists) >= len(values) and (found := dates_separator(lists.head(_FEW).to_list(), times)):
+        return found
+    for separator in SEPARATORS:
         several = values.str.contains(separator, literal=True)
         parts = values.str.split(separator).explode().str.strip_chars()
         parts = parts.filter(parts != "")

@@ -15,18 +15,17 @@ import polars as pl
 from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import shown
 from dualmatch.files.text_lines import LINE
-from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.literals import LABEL, NAMING
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.ordering import fact_order, without_repeats
-from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
-from dualmatch.readers.columns import INTERVAL, NAMES, POINT, ROLE, ColumnUse, TableShape, numbered, table_shape
+from dualmatch.graph.times import UNKNOWN
+from dualmatch.readers.assembly import assembled, joined_halves
+from dualmatch.readers.columns import FACT, INTERVAL, NAMES, POINT, ROLE, TableShape, table_shape
 from dualmatch.readers.read_options import ReadOptions
-from dualmatch.readers.rejected_lines import OfRow, Rejections
-from dualmatch.readers.rows import Mask, Rows, is_filled
-from dualmatch.readers.time_column import WRONG, Codes, TimeParser
-from dualmatch.readers.unread_dates import INTERVALS, NOT_A_DATE, REVERSED, UnreadDates
-from dualmatch.readers.usual_names import listed
+from dualmatch.readers.row_checks import RowChecks
+from dualmatch.readers.rows import Rows, is_filled
+from dualmatch.readers.unread_dates import NOT_A_DATE, REVERSED
+from dualmatch.readers.usual_names import columns_option, in_quotes, listed
+from dualmatch.readers.whole_numbers import FractionIds
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ MOST_COLUMNS: Final = 10_000
 _INTERVAL: Final = tuple(map(pl.col, INTERVAL))
 
 
-class Collector:
+class Collector(RowChecks):
     """Collect what the files of one side hold: facts, entity dates, literals, rejected lines, and notes for the user.
 
     Blank nodes are named by the number of their file; `files_before` of the side were read at another time. What
@@ -68,12 +67,10 @@ class Collector:
         known: TemporalGraph | None = None,
         keeps_texts: bool | None = None,
     ) -> None:
-        self.options, self.files_before = options, files_before
+        super().__init__(options)
+        self.files_before, self.known = files_before, known
         self.keeps_texts = options.literals if keeps_texts is None else keeps_texts
         """Whether literals that are no names are kept, too."""
-        self.rejections = Rejections(options.on_error, options.max_errors)
-        self.times = TimeParser(options.time_format)
-        self.unread_dates = UnreadDates(self.times)
         self.are_sets: list[bool] = []
         """For each file, whether repeating a fact adds nothing, as in RDF; in a table each row counts."""
         self.notes: list[str] = []
@@ -81,8 +78,6 @@ class Collector:
         """How much was understood and left out, by kind, in words."""
         self.spoilt: Counter[str] = Counter()
         """How many values of a Wikibase count as unknown, by kind."""
-        self.columns: list[ColumnUse] = []
-        """What columns of tables were taken for."""
         self.literal_tables: list[pl.DataFrame] = []
         """What is compared, or kept for other reasons."""
         self.label_tables: list[pl.DataFrame] = []
@@ -97,7 +92,11 @@ class Collector:
         self._facts: list[pl.DataFrame] = []
         self._dates: list[pl.DataFrame] = []
         self._halves: list[pl.DataFrame] = []
-        """Facts whose begin and end may stand in two rows."""
+        """Facts, with their lines, whose begin and end may stand in two rows."""
+        self._half_files: list[Path] = []
+        self._ids: FractionIds | None = None
+        """Those of the table of facts that is being read."""
+        self._id_columns: dict[str, Sequence[str]] = {}
         self._entities: list[pl.Series] = []
         self._bytes = 0
         self.unknown_dates = 0
@@ -123,20 +122,19 @@ class Collector:
         shape = table_shape(header, self.options.columns, shown(path), line)
         if shape.note and not shape.id_is_name:  # there the rows may show that another column is the id
             self.note(shape.note)
-        names = [name.strip() for name in header] if shape.has_header else [*map(str, range(1, len(header) + 1))]
+        names = [name.strip() for name in header] if shape.has_header else [*map(str, range(1, shape.width + 1))]
         for column, name in enumerate(names):
             roles = [role for role, at in shape.places.items() if at == column and role not in shape.relations]
             if shape.kinds is None:
                 self.use_column(path, name, *roles, *(["tail"] if str(column) in shape.relations else []))
             elif roles:  # those of others are not known yet
                 self.use_column(path, name, *("id" if role == "head" else role for role in roles))
+        if shape.kinds is None:
+            tails = [*shape.relations] or ["tail"]
+            kept = [self._facts, self._dates, self._halves, self.literal_tables, self.label_tables]
+            self._ids = FractionIds({column: names[shape.places[column]] for column in ("head", *tails)}, kept)
+            self._id_columns = {"head": ["head"], "tail": tails, "entity": ["head"]}
         return shape
-
-    def use_column(self, path: Path, name: str, *roles: str) -> None:
-        """Record what a column was taken for."""
-        asked = (self.options.columns or {}).values()
-        guessed = bool(roles) and not any(name == each if isinstance(each, str) else name in each for each in asked)
-        self.columns.append(ColumnUse(shown(path), name, roles, guessed))
 
     def add_table(self, rows: Rows, shape: TableShape) -> None:
         """Add rows of a table of facts; rows of a table of entities wait for its end, when its columns are known."""
@@ -144,6 +142,8 @@ class Collector:
             self._kept(rows.table)
             self.entity_rows.append((rows, shape))
             return
+        if self._ids is not None:
+            self._ids.see(rows.table)
         if LABEL in rows.table.columns:
             self.add_literals(rows.table.select("head", pl.lit(LABEL), LABEL))
         if shape.may_lack_tail:
@@ -153,14 +153,15 @@ class Collector:
             self.add_dates(rows.part(dated, pl.col("head", "relation", *times)))
             rows = rows.part(~dated, pl.col(*NAMES, *times))
         if ROLE in rows.table.columns:
-            self._halves.append(self._kept(self._checked(self._by_role(rows), NAMES)))
+            self._halves.append(self._kept(self.checked(self._by_role(rows), NAMES, LINE)))
+            self._half_files.append(rows.path)
             return
         separator = self.options.list_separator
         if not shape.relations:
             self.add(rows.split("tail", separator))
             return
         rejected = np.zeros(rows.table.height, dtype=bool)
-        begin, end = self._interval(rows, rejected)  # once, however many facts a row has
+        begin, end = self.interval(rows, rejected)  # once, however many facts a row has
         rows = replace(rows, table=rows.table.with_columns(begin=pl.Series(begin), end=pl.Series(end)))
         for column, name in shape.relations.items():
             relation = pl.col("relation") if "relation" in shape.places else pl.lit(name).alias("relation")
@@ -211,12 +212,12 @@ class Collector:
 
     def add(self, rows: Rows) -> None:
         """Check rows, reject those that fail, keep the rest; white space around names is dropped."""
-        self._facts.append(self._kept(self._checked(rows, NAMES)))
+        self._facts.append(self._kept(self.checked(rows, NAMES)))
 
     def add_dates(self, rows: Rows) -> None:
         """Check dates of single entities (``head``, ``relation`` and the date, no ``tail``), as `add` checks facts."""
         unread = self.unread_dates.total
-        checked = self._checked(rows, NAMES[:2])
+        checked = self.checked(rows, NAMES[:2])
         dated = checked.filter((pl.col("begin") != UNKNOWN) | (pl.col("end") != UNKNOWN))
         self.unknown_dates += checked.height - dated.height - (self.unread_dates.total - unread)
         self._dates.append(self._kept(dated))
@@ -225,19 +226,11 @@ class Collector:
         """Keep entities of which nothing else may be known."""
         self._entities.append(names)
 
-    def _checked(self, rows: Rows, names: tuple[str, ...]) -> pl.DataFrame:
-        """Names without white space around them, begin and end, of the rows that can be used."""
-        table = rows.table.select(pl.col(names).str.strip_chars())
-        rejected = np.zeros(table.height, dtype=bool)
-        for name in names:
-            blank = (table[name].str.len_bytes().fill_null(0) == 0).to_numpy()
-            self.reject(rows, blank, rejected, lambda _, name=name: f"no {name}; every fact needs one")  # type: ignore[misc]
-        begin, end = self._interval(rows, rejected)
-        checked = table.with_columns(begin=pl.Series(begin), end=pl.Series(end))
-        return checked.filter(~rejected) if rejected.any() else checked
-
     def end_of_file(self, path: Path) -> None:
         """Report dates that count as unknown; an `InputError` where too much of the file cannot be used."""
+        if self._ids is not None and (note := self._ids.write(self._id_columns)):
+            self.note(f"{shown(path)}: {note}")
+        self._ids = None
         problems = []
         for check in (self.rejections.end_of_file, lambda: self.unread_dates.end_of_file(path)):
             try:
@@ -248,55 +241,6 @@ class Collector:
         if problems:
             raise InputError("\n".join(problems))
 
-    def _interval(self, rows: Rows, rejected: Mask) -> tuple[Codes, Codes]:
-        """Begin and end of rows; what is no time is unknown or rejects its row, as the options say."""
-        unknown = np.full(rows.table.height, UNKNOWN, dtype=np.int32)
-        spans = {name: self._spans(rows, name, rejected) for name in (*INTERVAL, POINT) if name in rows.table.columns}
-        point = spans.get(POINT, (unknown, unknown))
-        begin, end = spans.get("begin", point)[0], spans.get("end", point)[1]
-        known = (begin != UNKNOWN) & (end != UNKNOWN)
-        is_reversed = (end < begin) & known
-        at = np.flatnonzero(is_reversed)  # few: only these are looked at closely
-        is_reversed[at] = ends_before_begin(begin[at], end[at])
-
-        def ends_early(row: int) -> str:
-            first, last = (format_date(int(codes[row])) for codes in (begin, end))
-            return f"ends in {last}, before it begins in {first}; fix one of the two"
-
-        self._fail_dates(rows, INTERVALS, int(known.sum()), is_reversed, rejected, ends_early, lambda _: "")
-        if len(at):
-            begin, end = (np.where(is_reversed, UNKNOWN, codes).astype(np.int32) for codes in (begin, end))
-        return begin, end
-
-    def _spans(self, rows: Rows, column: str, rejected: Mask) -> tuple[Codes, Codes]:
-        """The first and the last date that each text of a time column may mean."""
-        given = rows.table[column]
-        if given.dtype == pl.Int32:
-            return given.to_numpy(), given.to_numpy()
-        spans = self.times.spans(given)
-        own = (use.column for use in self.columns if column in use.roles and use.file == shown(rows.path))
-        name = rows.date_column or next((each for each in own if not each.isdecimal()), column)
-        dates, wrong = int((spans[0] != UNKNOWN).sum()), spans[0] == WRONG
-        self._fail_dates(rows, name, dates, wrong, rejected, lambda row: self.times.why_wrong(given[row]), given.item)
-        for codes in spans:
-            codes[wrong] = UNKNOWN
-        return spans
-
-    def _fail_dates(
-        self, rows: Rows, column: str, total: int, wrong: Mask, rejected: Mask, why: OfRow, text: OfRow
-    ) -> None:
-        """Count dates that cannot be used, or reject their rows."""
-        if self.options.on_error == "dates":
-            self.unread_dates.add(column, total, *_failures(rows, wrong & ~rejected, why), text)
-        else:
-            self.reject(rows, wrong, rejected, why)
-
-    def reject(self, rows: Rows, wrong: Mask, rejected: Mask, why: OfRow) -> None:
-        """Reject rows that are wrong, unless they were already; `rejected` is brought up to date."""
-        are_values = rows.date_column is not None  # in a table of entities a date costs itself only
-        self.rejections.add(rows.path, *_failures(rows, wrong & ~rejected, why), rows.text, are_values)
-        rejected |= wrong
-
     @property
     def counts(self) -> dict[str, int]:
         """All that was left out, by kind."""
@@ -304,14 +248,28 @@ class Collector:
         unknown = Counter({"unknown dates": self.unknown_dates})
         return dict(sorted((+(self.left_out + self.spoilt + lines + self.unread_dates.counts + unknown)).items()))
 
+    def _join_halves(self) -> None:
+        if not self._halves:
+            return
+        files = self._half_files
+        marked = [table.with_columns(file=pl.lit(number, pl.UInt32)) for number, table in enumerate(self._halves)]
+        self._halves = []
+        loose, whole = joined_halves(pl.concat(marked))
+        self._facts.append(loose.select(FACT))
+        for number, path in enumerate(files):
+            part = whole.filter(pl.col("file") == number).select(LINE, *FACT)
+            self.add(Rows(path, part, lambda row, part=part: " ".join(part.row(row)[1:4])))  # type: ignore[misc]
+            if path not in files[number + 1 :]:
+                self.end_of_file(path)
+
     def graph(self, name: str) -> TemporalGraph:
         """The graph of all rows kept; entities, relations, facts and dates are sorted, whatever order the files had."""
-        if self._halves:
-            self._facts.append(_joined(pl.concat(self._halves)))
+        self._join_halves()
         is_empty = not sum(table.height for table in (*self._facts, *self._dates))
         if is_empty:  # labels name nothing
             self.left_out["labels"] += sum(int(each["attribute"].is_in(NAMING).sum()) for each in self.literal_tables)
-        kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(self.left_out.items()) if count)
+        counts = self.left_out + self.spoilt if is_empty else self.left_out  # there are notes of what is spoilt
+        kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(counts.items()) if count)
         left_out = kinds and f"left out: {kinds}"
         if is_empty:
             texts = [each.column for each in self.columns if "text" in each.roles]
@@ -319,55 +277,12 @@ class Collector:
                 left_out += (
                     f"{left_out and '; '}text, not compared: {listed(texts)}; if it holds dates or neighbours, say so: "
                 )
-                left_out += f"--columns date={texts[0][:40]} or tail={texts[0][:40]}"
+                left_out += f"{columns_option([('date', texts[0])])} or tail={in_quotes(texts[0])}"
             raise InputError(f"{name}: no facts; an empty graph cannot be aligned{left_out and f' ({left_out})'}")
         if left_out:
             self.note(f"{name}: {left_out}")
         if self.unknown_dates:
             words = counted(self.unknown_dates, "date of an entity is", "dates of entities are")
             self.note(f"{name}: {words} unknown, and left out")
-        none = pl.Series([], dtype=pl.Int32)
-        empty = pl.DataFrame(dict.fromkeys(NAMES, none.cast(pl.String)) | {"begin": none, "end": none})
-        facts = pl.concat([empty, *self._facts], rechunk=True)
-        dates = pl.concat([empty.drop("tail"), *self._dates], rechunk=True)
-        self._facts.clear()
-        self._dates.clear()
-        entities, ends = numbered(pl.concat([facts["head"], facts["tail"], dates["head"], *self._entities]))
-        relations, of_relation = numbered(pl.concat([facts["relation"], dates["relation"]]))
-        head, tail, dated, _ = np.split(ends, np.cumsum([facts.height, facts.height, dates.height]))
-        relation, of_date = np.split(of_relation, [facts.height])
-        begin, end = facts["begin"].to_numpy(), facts["end"].to_numpy()
-        order = fact_order(head, relation, tail, begin, end, n_entities=len(entities), n_relations=len(relations))
-        if self.are_sets and all(self.are_sets):
-            order = without_repeats(order, head, relation, tail, begin, end)
-        columns = head[order], relation[order], tail[order], begin[order], end[order]
-        names = tuple(entities.to_list()), tuple(relations.to_list())
-        of_entity = dated, of_date, dates["begin"].to_numpy(), dates["end"].to_numpy()
-        once = without_repeats(np.lexsort(of_entity[::-1]), *of_entity)
-        return TemporalGraph(*columns, *names, name=name, dates=EntityDates(*(column[once] for column in of_entity)))
-
-
-def _joined(facts: pl.DataFrame) -> pl.DataFrame:
-    """Begin and end of one fact in two rows, as one; where a fact has several of either, they stay as they are."""
-    has_begin, has_end = (pl.col(name) != UNKNOWN for name in INTERVAL)
-    counts = (has_begin & ~has_end).sum() == 1, (has_end & ~has_begin).sum() == 1, (has_begin & has_end).sum() == 0
-    is_half = (has_begin | has_end) & pl.all_horizontal(each.over(NAMES) for each in counts)
-    halves = facts.filter(is_half)
-    whole = halves.group_by(NAMES, maintain_order=True).agg(pl.col(INTERVAL).max())  # unknown is the least
-    wrong = whole.filter(ends_before_begin(whole["begin"].to_numpy(), whole["end"].to_numpy()))
-    return pl.concat(
-        [
-            facts.filter(~is_half),
-            whole.join(wrong, on=NAMES, how="anti"),
-            halves.join(wrong, on=NAMES, how="semi"),
-        ]
-    )
-
-
-def _failures(rows: Rows, wrong: Mask, why: OfRow) -> tuple[list[tuple[int, int | None]], OfRow]:
-    """Row and line of each wrong row, and why it is wrong: where a format has no lines, with where to look."""
-    at = np.flatnonzero(wrong)
-    lines = rows.table[LINE].gather(at).to_list()
-    if not lines or lines[0] is not None:
-        return list(zip(at.tolist(), lines, strict=True)), why
-    return [(row, None) for row in at.tolist()], lambda row: f"{rows.text(row)}: {why(row)} ({rows.place(row)})"
+        is_set = bool(self.are_sets) and all(self.are_sets)
+        return assembled(self._facts, self._dates, self._entities, name, is_set)

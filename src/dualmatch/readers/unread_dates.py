@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem
 from dualmatch.files.compressed import shown
 from dualmatch.readers.rejected_lines import OfRow
-from dualmatch.readers.time_column import TimeParser, format_hint
+from dualmatch.readers.time_column import WRONG, TimeParser, format_hint
+from dualmatch.readers.usual_names import columns_option
 
 FEWEST: Final = 5
 """Where more than one date in so many cannot be used, the column is written in another form than expected."""
 INTERVALS: Final = "intervals"
 """In place of a column's name: begin and end together."""
 NOT_A_DATE, REVERSED = "dates that cannot be read", "reversed intervals"
+SEPARATORS: Final = ("|", ";")
+"""What often stands between the values of a cell; a comma is part of too many names."""
 _KEPT_TEXTS: Final = 100
 
 
@@ -49,6 +54,8 @@ class UnreadDates:
         """How many of the files read so far cannot be used: dates, and intervals."""
         self.guessed: set[str] = set()
         """Columns of which only their name or their values say that they hold dates."""
+        self.may_be_lists: set[str] = set()
+        """Columns whose cells could hold several dates, if ``--list-separator`` said so."""
 
     @property
     def total(self) -> int:
@@ -99,13 +106,32 @@ class UnreadDates:
                 f"{count} intervals end before they begin; is begin the end, and end the begin? Or leave "
                 "them out with --on-error skip",
             ]
+        separator = dates_separator(tally.texts, self._times) if name in self.may_be_lists else None
+        if separator is not None:
+            option = f"--list-separator '{separator}'"
+            return [*lines, f"{count} dates in {name!r} cannot be read; cells hold several: add {option}"]
         formats = self._times.formats_of(tally.texts)
         hint = format_hint(formats) if formats else "fix them, or say how they are written with --time-format"
         if self._can_skip and not formats:
             hint += "; or leave them out with --on-error skip"
         if name in self.guessed and not formats:
-            hint += f"; if it holds no dates: --columns text={name[:40]}"
+            hint += f"; if it holds no dates: {columns_option([('text', name)])}"
         return [*lines, f"{count} dates in {name!r} cannot be read; {hint}"]
+
+
+def dates_separator(texts: Sequence[str], times: TimeParser) -> str | None:
+    """What stands between the dates of texts that are lists of them, four in five at least; None where they are not.
+
+    >>> dates_separator(["1830; 1841-05", "1835;1836"], TimeParser())
+    ';'
+    """
+    for separator in SEPARATORS:
+        lists = [text for text in texts if separator in text]
+        if lists and len(lists) * FEWEST >= len(texts) * (FEWEST - 1):
+            parts = pl.Series([part.strip() for text in lists for part in text.split(separator)])
+            if (times.codes(parts) == WRONG).sum() * FEWEST <= len(parts):
+                return separator
+    return None
 
 
 def _note(noun: str, one: str, many: str, tallies: dict[str, _Tally], path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
@@ -243,8 +244,19 @@ def columns_option(pairs: Sequence[tuple[str, str]]) -> str:
     >>> columns_option([("id", "qid"), ("date", "born on")])
     "--columns 'id=qid,date=born on'"
     """
-    text = ",".join(f"{role}={name[:40]}" for role, name in pairs)
-    return f"--columns {text}" if re.fullmatch(r"[\w=,.-]+", text) else f"--columns '{text}'"
+    text = ",".join(f"{role}={in_quotes(name)}" for role, name in pairs)
+    is_plain = re.fullmatch(r"[\w=,.-]+", text)
+    return f"--columns {text if is_plain else shlex.quote(text)}"
+
+
+def in_quotes(name: str) -> str:
+    """A name as ``--columns`` takes it: in double quotes where it holds a comma.
+
+    >>> in_quotes("born"), in_quotes("born, or baptised")
+    ('born', '"born, or baptised"')
+    """
+    name = name[:40]
+    return '"' + name.replace('"', '""') + '"' if "," in name or re.match(r'=?\s*"', name) else name
 
 
 def listed(names: Sequence[str]) -> str:

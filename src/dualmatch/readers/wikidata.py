@@ -9,26 +9,29 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from dualmatch.files.bounded import LongLineError, lines_of, skip_empty_lines
-from dualmatch.files.json_values import HALF_CHARACTER, json_values
+from dualmatch.files.json_values import HALF_CHARACTER, JsonPlace, json_values
 from dualmatch.files.text_lines import LINE
 from dualmatch.graph.literals import ALIAS, LABEL
-from dualmatch.graph.times import UNKNOWN
+from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.readers.columns import FACT, POINT
 from dualmatch.readers.facts import COARSE, LITERAL, NOT_A_VALUE, Collector
 from dualmatch.readers.read_options import TimePredicates
 from dualmatch.readers.rows import Rows
 from dualmatch.readers.shown_labels import preferred
-from dualmatch.readers.time_column import WRONG
 from dualmatch.readers.unread_dates import NOT_A_DATE, REVERSED
-from dualmatch.readers.wikibase_time import reversed_intervals, time_code, without_times
+from dualmatch.readers.wikibase_time import time_code
 
 FACTS_AT_ONCE: Final = 200_000
 _PIECE: Final = 1 << 20
+_MOST_SEARCHED: Final = 1 << 26  # characters, for the lines of what is wrong
+_Way = tuple[str | int, ...]
+"""Keys and numbers that lead from a value of a file to a part of it."""
 _NOT_AN_ENTITY: Final = (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError)
 
 
@@ -48,8 +51,8 @@ def read_wikidata(file: BinaryIO, path: Path, collector: Collector) -> None:
         gaps = (number - last - 1 for (number, _), (last, _) in zip(start, [(0, b""), *start], strict=False))
         first = (b"\n" * gap + line for gap, (_, line) in zip(gaps, start, strict=True))
         pieces: Iterable[bytes] = chain(first, iter(partial(file.read, _PIECE), b""))
-        for number, value in json_values(pieces, path):
-            reader.take_value(value, number)
+        for place, value in json_values(pieces, path):
+            reader.take_value(value, place)
     reader.finish()
 
 
@@ -97,6 +100,19 @@ def _id_by_number(value: dict[str, Any]) -> str:
     return f"{_LETTERS[value.get('entity-type', 'item')]}{_whole(value['numeric-id'])}"
 
 
+class _Spot(NamedTuple):
+    """A statement of an entity: the value it stands in, the way to the entity's statements, and which one it is."""
+
+    place: JsonPlace
+    way: _Way
+    head: str
+    relation: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"statement {self.number} of {self.relation} of {self.head}"
+
+
 class _WikidataReader:
     def __init__(self, path: Path, collector: Collector) -> None:
         self.path, self.collector = path, collector
@@ -109,7 +125,7 @@ class _WikidataReader:
         self._codes: dict[tuple[str, int, str | None], int] = {}
         self._spoilt: dict[str, tuple[int, str]] = {}
         self._left_out: Counter[str] = Counter()
-        self._coarse_times = 0
+        self._coarse_times = self._searched = 0
 
     def take_line(self, text: bytes, number: int) -> None:
         """Collect what a line holds; a line that is no JSON is rejected."""
@@ -120,21 +136,25 @@ class _WikidataReader:
         except (ValueError, RecursionError) as error:
             self._reject(_in_words(error), number, text.decode("utf-8", "replace"))
         else:
-            self.take_value(value, number)
+            self.take_value(value, JsonPlace(number))
 
-    def take_value(self, value: Any, number: int) -> None:
+    def take_value(self, value: Any, place: JsonPlace) -> None:
         """Collect an entity, a list of them, or those of ``{"entities": {…}}``; what is none is rejected."""
+        entities: Iterable[tuple[_Way, Any]] = [((), value)]
         try:
-            several = value if isinstance(value, list) else value["entities"].values() if "entities" in value else None
+            if isinstance(value, list):
+                entities = (((number,), entity) for number, entity in enumerate(value))
+            elif "entities" in value:
+                entities = ((("entities", key), entity) for key, entity in value["entities"].items())
         except _NOT_AN_ENTITY as error:
-            self._reject(_in_words(error), number)
+            self._reject(_in_words(error), place.line)
             return
-        for entity in [value] if several is None else several:
+        for way, entity in entities:
             try:
-                self._take_entity(entity, number)
+                self._take_entity(entity, place, way)
             except _NOT_AN_ENTITY as error:
                 hint = "; if this is JSON-LD, add --format jsonld" if "@context" in str(value)[:10_000] else ""
-                self._reject(_in_words(error) + hint, number)
+                self._reject(_in_words(error) + hint, place.line_of(*way))
         if len(self._facts) + len(self._dates) >= FACTS_AT_ONCE:
             self._hand_over()
 
@@ -149,11 +169,6 @@ class _WikidataReader:
     def _hand_over(self) -> None:
         names = {LINE: pl.UInt32, **dict.fromkeys(FACT[:3], pl.String), **dict.fromkeys(FACT[3:], pl.Int32)}
         facts = pl.DataFrame(self._facts, schema=names, orient="row")
-        wrong = reversed_intervals(facts)
-        for row, why in wrong:
-            self._spoil(REVERSED, facts[LINE][row], why)
-        rows = [row for row, _ in wrong]
-        facts = without_times(facts, rows) if self._is_lenient else facts.filter(~pl.int_range(pl.len()).is_in(rows))
         del names["tail"], names["begin"]
         dates = pl.DataFrame(self._dates, schema=names, orient="row").rename({"end": POINT})
         for table, add in ((facts, self.collector.add), (dates, self.collector.add_dates)):
@@ -163,27 +178,32 @@ class _WikidataReader:
             self.collector.keep_literals(pl.DataFrame(self._literals, schema=texts, orient="row"))
         self._facts, self._dates, self._literals = [], [], []
 
-    def _reject(self, why: str, number: int, text: str = "") -> None:
+    def _reject(self, why: str, number: int | None, text: str = "") -> None:
         self.collector.rejections.add(self.path, [(0, number)], lambda _: why, lambda _: text)
 
-    def _take_entity(self, entity: dict[str, Any], number: int) -> None:
+    def _take_entity(self, entity: dict[str, Any], place: JsonPlace, way: _Way) -> None:
         head = _text(entity["id"])
         for part, attribute in (("labels", LABEL), ("lemmas", LABEL), ("aliases", ALIAS)):
-            self._take_labels(head, attribute, entity.get(part) or {}, number)
-        claims = entity.get("claims") or entity.get("statements") or {}  # those of media files are called statements
+            try:
+                self._take_labels(head, attribute, entity.get(part) or {}, place, (*way, part))
+            except _NOT_AN_ENTITY as error:
+                self._spoil(NOT_A_VALUE, place, (*way, part), f"{part} of {head}", error)
+        part = "claims" if entity.get("claims") else "statements"  # as those of media files are called
+        claims = entity.get(part) or {}
         for relation, statements in claims.items():
-            for place, statement in enumerate(statements, start=1):
+            for number, statement in enumerate(statements if isinstance(statements, list) else [None], start=1):
+                spot = _Spot(place, (*way, part), head, relation, number)
                 try:
                     if statement.get("rank") == "deprecated":
                         self._left_out["deprecated statements"] += 1
                     elif statement["mainsnak"]["snaktype"] == "value":
-                        self._take_statement(head, relation, statement, number, place)
+                        self._take_statement(spot, statement)
                     else:
                         self._left_out["unknown values"] += 1
                 except _NOT_AN_ENTITY as error:
-                    self._reject(f"no Wikidata entity: {_statement(place, relation, head)}: {_fault(error)}", number)
+                    self._spoil_at(spot, NOT_A_VALUE, error)
 
-    def _take_labels(self, head: str, attribute: str, labels: dict[str, Any], number: int) -> None:
+    def _take_labels(self, head: str, attribute: str, labels: dict[str, Any], place: JsonPlace, way: _Way) -> None:
         shown = None if attribute != LABEL else preferred(labels, self.collector.options.label_languages)
         for language, given in labels.items():
             for label in given if isinstance(given, list) else [given]:
@@ -194,77 +214,85 @@ class _WikidataReader:
                 try:
                     self._literals.append((head, attribute, _text(label["value"]), language))
                 except _NOT_AN_ENTITY as error:
-                    self._spoil(NOT_A_VALUE, number, f"{attribute} of {head}: {_fault(error)}")
+                    self._spoil(NOT_A_VALUE, place, (*way, language), f"{attribute} of {head}", error)
 
-    def _take_statement(self, head: str, relation: str, statement: dict[str, Any], number: int, place: int) -> None:
-        try:
-            kind, value = (statement["mainsnak"]["datavalue"][part] for part in ("type", "value"))
-            if kind == "wikibase-entityid":
-                tail = _text(value["id"]) if "id" in value else _id_by_number(value)
-                begin, end = self._interval(statement.get("qualifiers") or {}, head, relation, number, place)
-                self._facts.append((number, head, relation, tail, begin, end))
-            elif kind == "time":
-                if (code := self._code(value, head, relation, number, place)) != UNKNOWN:
-                    self._dates.append((number, head, relation, code))
-            else:  # never compared, kept or not
-                self._left_out[LITERAL] += 1
-                if self._keeps_literals and (text := _literal(kind, value)):
-                    language = value.get("language") if isinstance(value, dict) else None
-                    self._literals.append((head, relation, text, language if isinstance(language, str) else None))
-        except _NOT_AN_ENTITY as error:
-            self._spoil(NOT_A_VALUE, number, f"{_statement(place, relation, head)}: {_fault(error)}")
+    def _take_statement(self, spot: _Spot, statement: dict[str, Any]) -> None:
+        main, head, relation = statement["mainsnak"], spot.head, spot.relation
+        kind, value = main["datavalue"]["type"], main["datavalue"]["value"]
+        if kind == "wikibase-entityid":
+            tail = _text(value["id"]) if "id" in value else _id_by_number(value)
+            interval = self._interval(spot, statement.get("qualifiers") or {})
+            self._facts.append((spot.place.line, head, relation, tail, *interval))
+        elif kind == "time":
+            if (code := self._code(spot, main)) != UNKNOWN:
+                self._dates.append((spot.place.line, head, relation, code))
+        else:  # never compared, kept or not
+            self._left_out[LITERAL] += 1
+            if self._keeps_literals and (text := _literal(kind, value)):
+                language = value.get("language") if isinstance(value, dict) else None
+                self._literals.append((head, relation, text, language if isinstance(language, str) else None))
 
-    def _interval(
-        self, qualifiers: dict[str, Any], head: str, relation: str, number: int, place: int
-    ) -> tuple[int, int]:
-        """The first begin and the last end; `UNKNOWN` where there is none."""
+    def _interval(self, spot: _Spot, qualifiers: dict[str, Any]) -> tuple[int, int]:
+        """The first begin and the last end; `UNKNOWN` where there is none, or where one of them cannot be."""
+        if not isinstance(qualifiers, dict):
+            return (self._code(spot, qualifiers),) * 2
         begin, end, point = (
             [
-                self._code(snak["datavalue"]["value"], head, relation, number, place)
+                self._code(spot, snak)
                 for name in names
                 if name in qualifiers
-                for snak in qualifiers[name]
-                if snak["snaktype"] == "value"
+                for snak in (qualifiers[name] if isinstance(qualifiers[name], list) else [None])
             ]
             for names in self._qualifiers
         )
         first = min((code for code in begin + point if code != UNKNOWN), default=UNKNOWN)
-        return first, max(end + point, default=UNKNOWN)  # `UNKNOWN` is below all times
+        last = max(end + point, default=UNKNOWN)  # `UNKNOWN` is below all times
+        if UNKNOWN < last < first and ends_before_begin(np.array([first]), np.array([last]))[0]:
+            why = ValueError(f"ends in {format_date(last)}, before it begins in {format_date(first)}")
+            return (self._unknown(spot, REVERSED, why),) * 2
+        return first, last
 
-    def _code(self, value: dict[str, Any], head: str, relation: str, number: int, place: int) -> int:
-        why = ""
+    def _code(self, spot: _Spot, snak: Any) -> int:
+        """The date that a snak gives; `UNKNOWN` where it gives none."""
         try:
+            if snak["snaktype"] != "value":
+                return UNKNOWN
+            value = snak["datavalue"]["value"]
             key = value["time"], value["precision"], value.get("calendarmodel")
             code = self._codes.get(key)
             if code is None:
                 code = self._codes[key] = time_code(_text(key[0]), _whole(key[1]), key[2])
         except _NOT_AN_ENTITY as error:
-            code, why = WRONG, _fault(error)
-        if code == UNKNOWN:
-            self._coarse_times += 1
-        elif code == WRONG:
-            if not self._is_lenient:  # its statement cannot be used
-                raise ValueError(why)
-            self._spoil(NOT_A_DATE, number, f"{_statement(place, relation, head)}: {why}")
-            code = UNKNOWN
+            return self._unknown(spot, NOT_A_DATE, error)
+        self._coarse_times += code == UNKNOWN
         return code
 
-    def _spoil(self, kind: str, number: int, why: str) -> None:
+    def _unknown(self, spot: _Spot, kind: str, error: Exception) -> int:
+        """`UNKNOWN` for a time that cannot be; its statement cannot be used where everything is to be right."""
+        if not self._is_lenient:
+            raise error
+        self._spoil_at(spot, kind, error)
+        return UNKNOWN
+
+    def _spoil_at(self, spot: _Spot, kind: str, error: Exception) -> None:
+        self._spoil(kind, spot.place, (*spot.way, spot.relation, spot.number - 1), str(spot), error)
+
+    def _spoil(self, kind: str, place: JsonPlace, way: _Way, what: str, error: Exception) -> None:
         """A value that cannot be used costs itself only, unless everything is to be right."""
         if not self._is_lenient:
-            self._reject(why, number)
-        else:
-            count, first = self._spoilt.get(kind, (0, f"line {number}: {why}"))
+            self._searched += len(place.text)
+            line = place.line_of(*way) if self._searched < _MOST_SEARCHED else None
+            self._reject(f"{what}: {_fault(error)}", line)
+        elif kind in self._spoilt:
+            count, first = self._spoilt[kind]
             self._spoilt[kind] = count + 1, first
+        else:
+            self._spoilt[kind] = 1, f"line {place.line_of(*way)}: {what}: {_fault(error)}"
 
 
 def _properties(predicates: TimePredicates, role: str) -> list[str]:
     names = {re.split(r"[/#:]", name)[-1].upper() for name in getattr(predicates, role)}
     return sorted(name for name in names if re.fullmatch(r"P\d+", name))
-
-
-def _statement(place: int, relation: str, head: str) -> str:
-    return f"statement {place} of {relation} of {head}"
 
 
 def _in_words(error: Exception) -> str:

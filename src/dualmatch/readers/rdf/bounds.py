@@ -55,6 +55,10 @@ class BoundedFile:
                 f"{self._name}:{self._lines + 1}: more than {DEEPEST:,} brackets, elements or triple terms within each "
                 "other; no data is nested so"
             )
+        if not data and isinstance(self._nesting, _Elements) and self._nesting.is_open() and not self._entities:
+            raise InputError(  # the parser would take what there is as all
+                f"{self._name}:{self._lines + 1}: ends within an element, as if cut off; fetch or make the file again"
+            )
         self._lines += data.count(b"\n")
         return data
 
@@ -181,6 +185,11 @@ class _Elements(_Tokens):
         super().__init__()
         self._inside = b""  # the end of the comment, CDATA or instruction that the last piece ended in
         self._tail = b""
+
+    def is_open(self) -> bool:
+        """Whether some element has not ended, at the end of the file."""
+        self.deepest_in(b"  ")  # for what begins in the last two bytes
+        return self._depth > 0
 
     def _without_comments(self, data: bytes) -> bytes:
         if self._inside:

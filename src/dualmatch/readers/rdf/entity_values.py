@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,7 @@ from dualmatch.readers.facts import LITERAL
 from dualmatch.readers.rdf.triple_lines import RDF
 from dualmatch.readers.time_column import WRONG, TimeParser
 from dualmatch.readers.unread_dates import FEWEST
+from dualmatch.readers.usual_names import names_a_date
 
 _SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
 _SCHEMA: Final = ("http://schema.org/", "https://schema.org/")
@@ -38,6 +40,9 @@ _DATE_TYPES: Final = [
 _EDTF: Final = "http://id.loc.gov/datatypes/edtf"
 _ISO_DAY: Final = r"^-?[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-3][0-9](?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?)?$"
 _YEAR: Final = r"^-?[0-9]{4}$"
+_PLAUSIBLE: Final = "^(1[0-9]|20)[0-9]{2}$"
+_HAS_YEAR: Final = r"[0-9]{4}|[0-9]{3}[XxUu?]|[0-9] ?[Bb][Cc]"  # no page and no count
+_MOST: Final = 1 - 1 / FEWEST
 _PAV: Final = "http://purl.org/pav/"
 # Dates of what was written about a thing, whatever the thing is.
 _OF_RECORDS: Final = [
@@ -92,7 +97,9 @@ class EntityValues:
 
 def entity_values(plain: pl.DataFrame, literals: pl.DataFrame, parser: TimeParser) -> EntityValues:
     """Sort the `literals` of a file's entities; `plain` is all that the file says."""
-    is_date = _is_typed_date() | (_is_plain() & pl.col("p").is_in(_date_predicates(literals)))
+    named = _named_date_predicates(literals, parser)
+    is_date = _is_typed_date() | (_is_plain() & pl.col("p").is_in({*_date_predicates(literals), *named}))
+    is_date |= (_is_number() | _has_language()) & pl.col("p").is_in(named)
     is_record = pl.col("p").is_in(_OF_RECORDS) | (pl.col("p").is_in(_MAY_BE_OF_RECORDS) & pl.col("is_record"))
     sorted_ = literals.join(_records(plain), on="s", how="left", maintain_order="left")
     sorted_ = sorted_.with_columns(is_date=is_date.fill_null(False), is_record=is_record.fill_null(False))
@@ -126,18 +133,43 @@ def _is_plain() -> pl.Expr:
     return pl.col("tag").is_null() | (pl.col("tag") == f"{_XSD}string")
 
 
+def _is_number() -> pl.Expr:
+    return (pl.col("tag") == f"{_XSD}integer").fill_null(False)
+
+
+def _has_language() -> pl.Expr:
+    """As all texts have where JSON-LD's context gives a language."""
+    return pl.col("tag").str.starts_with("@").fill_null(False)
+
+
 def _date_predicates(literals: pl.DataFrame) -> list[str]:
     """Predicates whose plain texts are dates: JSON-LD seldom gives a type.
 
     Four in five are days, months or years. Years alone may be any number: half are more exact, or others have a type.
     """
-    texts = literals.filter(~pl.col("p").is_in([*NAMES]))
-    known = texts.filter(_is_plain() & ~pl.col("o").str.to_lowercase().is_in([*UNKNOWN_WORDS]))
+    known = _known(literals).filter(_is_plain())
     is_day = pl.col("o").str.contains(_ISO_DAY)
     by_predicate = known.group_by("p").agg(days=is_day.mean(), dates=(is_day | pl.col("o").str.contains(_YEAR)).mean())
-    typed = texts.filter(_is_typed_date())["p"].unique()
-    are_dates = (pl.col("dates") >= 1 - 1 / FEWEST) & ((pl.col("days") >= 1 / 2) | pl.col("p").is_in(typed.implode()))
+    typed = literals.filter(_is_typed_date())["p"].unique()
+    are_dates = (pl.col("dates") >= _MOST) & ((pl.col("days") >= 1 / 2) | pl.col("p").is_in(typed.implode()))
     return by_predicate.filter(are_dates)["p"].to_list()
+
+
+def _named_date_predicates(literals: pl.DataFrame, parser: TimeParser) -> list[str]:
+    """Predicates whose name says that they give dates, and four in five of whose texts and whole numbers are some."""
+    known = _known(literals).filter(_is_plain() | _is_number() | _has_language())
+    named = [each for each in known["p"].unique() if names_a_date(re.split("[/#:]", each.rstrip("/#:"))[-1])]
+    known = known.filter(pl.col("p").is_in(named))
+    has_year = (
+        pl.when(_is_number()).then(pl.col("o").str.contains(_PLAUSIBLE)).otherwise(pl.col("o").str.contains(_HAS_YEAR))
+    )
+    known = known.with_columns(is_date=pl.Series(parser.codes(known["o"]) > WRONG) & has_year)
+    return known.group_by("p").agg(pl.col("is_date").mean()).filter(pl.col("is_date") >= _MOST)["p"].to_list()
+
+
+def _known(literals: pl.DataFrame) -> pl.DataFrame:
+    is_unknown = pl.col("o").str.to_lowercase().is_in([*UNKNOWN_WORDS])
+    return literals.filter(~pl.col("p").is_in([*NAMES]) & ~is_unknown)
 
 
 def _records(plain: pl.DataFrame) -> pl.DataFrame:

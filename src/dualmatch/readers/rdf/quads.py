@@ -12,12 +12,13 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple, parse
 
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, Problem
 from dualmatch.files.bounded import LONGEST_LINE
-from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
+from dualmatch.files.compressed import STANDARD_INPUT, as_file, blocks, opened, shown
 from dualmatch.graph.written_dates import LONGEST
 from dualmatch.readers.rdf.bounds import DEEPEST, BoundedFile, is_nested_too_deep
 from dualmatch.readers.rdf.entity_values import NAMES
+from dualmatch.readers.rdf.known_contexts import KnownContexts
 from dualmatch.readers.rdf.language_tags import LanguageTags
 from dualmatch.readers.rdf.triple_lines import REIFIES, OddLine, Quads, plain_lines
 from dualmatch.readers.rejected_lines import Rejections
@@ -59,14 +60,17 @@ def read_quads(
     than `longest`. Without `keeps_texts`, long literals that are no names are cut: they are counted, never read.
     """
     parts: list[Quads] = []
-    tags = LanguageTags()
+    tags, contexts = LanguageTags(), KnownContexts()
     longest_text = None if keeps_texts else _LONGEST_TEXT
     parser = _Parser(path, format, rejections, tags, longest_text)
     if format in _BY_LINES:
         for quads, others in plain_lines(file, format in _HAS_GRAPHS, longest):
             parts.append(quads if keeps_texts else _cut(quads))
             parser.take(parser.quads_of_lines(others))
-    elif path == STANDARD_INPUT or format == "jsonld":  # whose parser leaves out what has a long tag without a word
+    elif format == "jsonld":  # whose parser leaves out what has a long tag without a word
+        pieces = contexts.filled(map(tags.shortened, blocks(file, 1 << 20)))
+        parser.take(parser.quads_of_file(as_file(pieces), are_short=True))
+    elif path == STANDARD_INPUT:
         parser.take(parser.quads_of_file(tags.file_with_short(file), are_short=True))
     else:
         try:
@@ -79,7 +83,8 @@ def read_quads(
     parts.append(parser.quads())
     plain, reified = pl.concat([part.plain for part in parts]), pl.concat([part.reified for part in parts])
     plain, reified = tags.restored(plain), tags.restored(reified)
-    return Quads(_prefixed(plain, blank_prefix), _prefixed(reified, blank_prefix), tags.note)
+    note = "; ".join(filter(None, (tags.note, contexts.note)))
+    return Quads(_prefixed(plain, blank_prefix), _prefixed(reified, blank_prefix), note)
 
 
 def _cut(quads: Quads) -> Quads:
@@ -228,14 +233,15 @@ class _Parser:
             except SyntaxError as error:
                 if self.tags.are_why(error) and not are_short:
                     raise _LongTagError from None
-                if error.lineno is None or error.lineno != last:
+                if self.format not in _RECOVERS or error.lineno is None:
+                    problem = Problem(Path(shown(self.path)), error.lineno, _in_words(error, self.format))
+                    raise InputError(str(problem)) from None
+                if error.lineno != last:
                     self._errors.append((error, error.lineno, ""))
                 errors = errors + 1 if error.lineno == last else 0
                 last = error.lineno
                 if errors > _MOST_ERRORS:  # each costs the parser a look at the whole line
                     raise InputError(f"{shown(self.path)}:{last}: no {self.format}; is its --format right?") from None
-                if self.format not in _RECOVERS or last is None:
-                    return
 
     @contextmanager
     def _right_format(self) -> Iterator[None]:
@@ -267,7 +273,7 @@ def _in_words(error: SyntaxError, format: str) -> str:
     if "LoadDocumentCallback" in what:
         return (
             "its context is on the web, and nothing is fetched; put the context itself into the file: "
-            '"@context": {"@vocab": "https://schema.org/"}, for example'
+            '"@context": {"@vocab": "http://example.org/"}, for example'
         )
     if "Invalid UTF-8" in what:
         what = "not UTF-8 text; convert the file to UTF-8"
@@ -278,4 +284,5 @@ def _in_words(error: SyntaxError, format: str) -> str:
             "a quoted triple as a subject, as the old RDF-star draft had it; read the file with --format turtle, or "
             "write it in RDF 1.2: _:r <…#reifies> <<( s p o )>>"
         )
-    return f"no {format}: {what[:200]}"
+    rest = "" if format in _BY_LINES | _RECOVERS else "; nothing after that can be read: fix it, or make the file again"
+    return f"no {format}: {what[:200]}{rest}"
