@@ -28,6 +28,8 @@ def _process_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         (["overall", "--seeds", ""], "write whole numbers separated by commas"),
         (["overall", "--methods", "magic"], "'magic' is not a method; choose among temporal, dualmatch,"),
         (["overall", "--redo", "magic"], "'magic' is not one of"),
+        (["baselines", "--epochs", "rrea=0"], "'rrea=0': write NAME=N, a baseline that trains (gcn-align,"),
+        (["baselines", "--epochs", "lightea=9"], "'lightea=9': write NAME=N, a baseline that trains"),
         (["overall", "--page", "x.md"], "--page goes with NAME = results"),
         (["conclusions"], "'conclusions' is not one of"),
         (["results"], "no experiment has written here"),
@@ -86,7 +88,17 @@ def test_the_page_tells_of_every_experiment_and_option() -> None:
     page = (DOCS / "experiments.md").read_text()
     for name in EXPERIMENTS:
         assert f"| `{name}` |" in page
-    for option in ("--data", "--seeds", "--methods", "--redo", "--finished", "--quick", "--no-figures", "--page"):
+    for option in (
+        "--data",
+        "--seeds",
+        "--methods",
+        "--epochs",
+        "--redo",
+        "--finished",
+        "--quick",
+        "--no-figures",
+        "--page",
+    ):
         assert option in page
     told = (DOCS / "datasets.md").read_text()
     for option in ("--overlap", "--without-partner", "--seeds", "--random-seed", "--keep-names", "--offline"):

@@ -33,6 +33,7 @@ CHART_STYLE: Final = """\
 .chart line.hatch { stroke: var(--paper); stroke-width: 3; }
 .chart .join { fill: var(--rule); }
 .chart .dot { fill: var(--paper); stroke-width: 2; }
+.chart .dot.rest { stroke: var(--ideal); }
 """
 """The style sheet of charts; the colours are the page's."""
 _WIDTH: Final = 720  # pixels that a chart takes at least, where it stands by itself

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from dualmatch.research.experiments.subject import Subject
 
 EXPERIMENTS: Final = (
-    *("overall", "ablation", "sensitivity", "decoder", "scalability", "open-world", "case-study", "example"),
-    "datasets",
+    *("overall", "baselines", "ablation", "sensitivity", "decoder", "scalability", "open-world", "case-study"),
+    *("example", "datasets"),
 )
 RESULTS: Final = "results"
 ALL_METHODS: Final = (*METHODS, *BASELINES)
 ALL_BASELINES: Final = "baselines"
-WITH_BASELINES: Final = ("overall", "sensitivity")
+_WITH_BASELINES: Final = ("overall", ALL_BASELINES, "sensitivity")
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
@@ -48,6 +48,17 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     return tuple(
         method for method in ALL_METHODS if method in asked or (ALL_BASELINES in asked and method in BASELINES)
     )
+
+
+def _epochs(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
+    asked = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in BASELINES or not BASELINES[name].trains or not number.isdigit() or not int(number):
+            trained = ", ".join(each for each in BASELINES if BASELINES[each].trains)
+            raise click.BadParameter(f"{text!r}: write NAME=N, a baseline that trains ({trained}) and a number")
+        asked[name] = int(number)
+    return asked
 
 
 @click.command("experiment")
@@ -72,8 +83,15 @@ def _methods(_context: click.Context, option: click.Parameter, text: str) -> tup
     default=",".join(METHODS),
     show_default=True,
     callback=_methods,
-    help="Methods to run, separated by commas; overall and sensitivity also take baselines: "
+    help="Methods to run, separated by commas; overall, baselines and sensitivity also take baselines: "
     f"{', '.join(BASELINES)}, or {ALL_BASELINES} for all of them.",
+)
+@click.option(
+    "--epochs",
+    multiple=True,
+    metavar="NAME=N",
+    callback=_epochs,
+    help="How many epochs a baseline is trained, such as rrea=400; may be repeated.  [default: as docs/baselines.md]",
 )
 @click.option(
     "--redo",
@@ -100,6 +118,7 @@ def experiment_command(
     output: Path,
     seeds: tuple[int, ...],
     methods: tuple[str, ...],
+    epochs: dict[str, int],
     redo: tuple[str, ...],
     finished: bool,
     quick: bool,
@@ -111,10 +130,10 @@ def experiment_command(
 
     \b
     NAME   overall, ablation, sensitivity, decoder, scalability, open-world,
-           case-study, example or datasets; results puts all that were run
-           into one page.
+           case-study, example or datasets; baselines runs other systems
+           beside ours; results puts all that were run into one page.
 
-    Writes NAME.md, a CSV for each table, and a PNG and an SVG for each figure. Every finished cell (a dataset, a
+    Writes NAME.md, a CSV for each table, and the figures. Every finished cell (a dataset, a
     method, a setting, a seed) is kept in cells/ of the output folder: an interrupted experiment is resumed where it
     stopped, and experiments share their trainings.
 
@@ -122,7 +141,7 @@ def experiment_command(
     Examples:
       dualmatch experiment example
       dualmatch experiment overall --data dicews --methods temporal,evidence -o out
-      dualmatch experiment overall --data dicews --methods evidence,lightea -o out
+      dualmatch experiment baselines --data dicews --methods evidence,lightea -o out
       dualmatch experiment decoder --data yago --data dicews -o out
       dualmatch experiment overall --data dicews --seeds 0,1 --redo evidence -o out
       dualmatch experiment results -o out --page RESULTS.md
@@ -149,11 +168,13 @@ def experiment_command(
         tuple(each for each in METHODS if each in methods),
         tuple(each for each in BASELINES if each in methods),
     )
-    if baselines and name not in WITH_BASELINES:
+    if baselines and name not in _WITH_BASELINES:
         raise InputError(
-            f"experiment {name} takes no baselines ({', '.join(baselines)}); {' and '.join(WITH_BASELINES)} do"
+            f"experiment {name} takes no baselines ({', '.join(baselines)}); overall, baselines and sensitivity do"
         )
-    if figures and (name in catalogue.DRAW_FIGURES or (baselines and name == "overall")):
+    if name == ALL_BASELINES and not baselines:
+        baselines = tuple(BASELINES)
+    if figures and name in catalogue.DRAW_FIGURES:
         check_matplotlib()
     subjects = _subjects(folders, time_format) if name != "example" else ()
     check_folder(output)
@@ -171,11 +192,12 @@ def experiment_command(
             QUICK if quick else {},
             progress,
             baselines,
+            epochs,
         )
         report = catalogue.EXPERIMENTS[name](study)
-    report = report if figures else replace(report, figures=())
+    report = report if figures else replace(report, figures=(), charts=())
     folders_used = [subject.path for subject in subjects]
-    made = how_made(name, folders_used, _arguments(seeds, methods, quick, time_format), study.cells)
+    made = how_made(name, folders_used, _arguments(seeds, methods, epochs, quick, time_format), study.cells)
     paths = report.write(output, made)
     if not quiet:
         console.say(report.markdown(made))
@@ -200,9 +222,14 @@ def _subjects(given: tuple[str, ...], time_format: str | None) -> tuple[Subject,
     return open_subjects(paths, time_format)
 
 
-def _arguments(seeds: tuple[int, ...], methods: tuple[str, ...], quick: bool, time_format: str | None) -> list[str]:
+def _arguments(
+    seeds: tuple[int, ...], methods: tuple[str, ...], epochs: dict[str, int], quick: bool, time_format: str | None
+) -> list[str]:
     """Options that the figures depend on, where they are not the defaults."""
     arguments = ["--seeds", ",".join(map(str, seeds))] if seeds != (0,) else []
+    if set(BASELINES) <= set(methods):
+        methods = (*(each for each in methods if each not in BASELINES), ALL_BASELINES)
     arguments += ["--methods", ",".join(methods)] if methods != METHODS else []
     arguments += ["--time-format", time_format] if time_format else []
+    arguments += [part for name, number in epochs.items() for part in ("--epochs", f"{name}={number}")]
     return [shlex.quote(part) for part in (*arguments, *(["--quick"] if quick else []))]

@@ -1,9 +1,10 @@
-"""`dualmatch benchmark --method BASELINE` and `dualmatch experiment overall --methods BASELINE,…`."""
+"""`dualmatch benchmark --method BASELINE` and `dualmatch experiment baselines`."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -26,7 +27,7 @@ def _no_time_for_units(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(1)
     monkeypatch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)
     monkeypatch.setattr("dualmatch.research.benchmark.unit_seconds", lambda: [0.5])
-    for name in ("workbench", "results"):
+    for name in ("cost", "results"):
         monkeypatch.setattr(f"dualmatch.research.experiments.{name}.quick_unit_seconds", lambda: 1.0)
 
 
@@ -77,31 +78,48 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_experiment_overall(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_experiment_baselines(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    asked = ["--methods", "evidence,lightea,gcn-align,paris,rrea", "--seeds", "0,1"]
-    command = ["experiment", "overall", "--data", str(folder), "-o", str(out), *asked, "--quick", "-q"]
+    asked = ["--methods", "temporal,dualmatch,evidence,lightea,gcn-align,paris,rrea", "--seeds", "0,1"]
+    asked += ["--epochs", "rrea=3"]
+    command = ["experiment", "baselines", "--data", str(folder), "-o", str(out), *asked, "--quick", "-q"]
     main(command)
-    rows = {(row["method"], row["protocol"]): row for row in rows_of(out / "overall-small.csv")}
+    rows = {(row["method"], row["protocol"]): row for row in rows_of(out / "baselines-small.csv")}
     assert float(rows["LightEA", "paper"]["normal H@1"]) > 5
     assert rows["LightEA", "paper"]["normal H@1 seeds"] == "2"
     assert rows["PARIS", "paper"]["normal H@1 seeds"] == "1"
     assert rows["GCN-Align", "open"]["figures"] == "ours, small, 40 of 2,000 epochs"
-    assert rows["GCN-Align", "paper"]["unsupervised H@1"] == ""
+    assert rows["RREA", "paper"]["figures"] == "ours, small, 3 of 1,200 epochs"
     assert rows["RREA", "paper, Sinkhorn"]["less H@1"] != ""
     assert rows["PARIS", "paper, Sinkhorn"]["less H@1"] == ""
-    costs = rows_of(out / "overall-small-cost.csv")
-    assert {row["method"] for row in costs} == {"evidence", "LightEA", "GCN-Align", "PARIS", "RREA"}
-    assert all(float(row["seconds"]) > 0 for row in costs)
-    assert (out / "overall-small-cost.png").stat().st_size > 10_000
-    assert "overall-small-cost.png" in (out / "overall.md").read_text()
-    # a rerun computes nothing, and writes the same
-    before = (out / "overall-small.csv").read_bytes()
+    costs = rows_of(out / "baselines-small-cost.csv")
+    named = {"temporal", "dualmatch", "evidence", "LightEA", "GCN-Align", "PARIS", "RREA"}
+    assert {row["method"] for row in costs} == named
+    assert all(float(row["seconds"]) > 0 and float(row["CPU seconds"]) > 0 for row in costs)
+    chart = (out / "baselines-small-normal.svg").read_text()
+    assert all(f">{name}</text>" in chart for name in named)
+    # a rerun computes nothing, and writes the same; overall has the same figures
+    before = (out / "baselines-small.csv").read_bytes()
     monkeypatch.setattr("dualmatch.research.experiments.workbench.run_baseline", None)
     main(command)
-    assert (out / "overall-small.csv").read_bytes() == before
-    main(["experiment", "results", "-o", str(out), "-q"])
-    assert (out / "results" / "overall-small-cost.svg").exists()
+    assert (out / "baselines-small.csv").read_bytes() == before
+    main(["experiment", "overall", *command[2:]])
+    shared = {(row["method"], row["protocol"]): row for row in rows_of(out / "overall-small.csv")}
+    assert shared["RREA", "open"]["less MRR"] == rows["RREA", "open"]["less MRR"]
+    assert shared["GCN-Align", "paper"]["unsupervised H@1"] == ""
+    # results of another folder join a page that is there
+    main(["experiment", "example", "-o", str(tmp_path / "other"), "-q"])
+    page = ["--page", str(tmp_path / "RESULTS.md"), "-q"]
+    main(["experiment", "results", "-o", str(out), *page])
+    first = (tmp_path / "RESULTS.md").read_text()
+    main(["experiment", "results", "-o", str(tmp_path / "other"), *page])
+    text = (tmp_path / "RESULTS.md").read_text()
+    assert "- example: not run" in first
+    assert "- [example](#example-of-calculation)" in text
+    assert all(part in text for part in first.split("\n\n") if part.startswith("| "))
+    shown = re.findall(r"\]\((results/[^)]+)\)", text)
+    assert "results/baselines-small-less.svg" in shown
+    assert all((tmp_path / each).is_file() for each in shown)
 
 
 def test_experiment_sensitivity(tmp_path: Path) -> None:
@@ -118,9 +136,8 @@ def test_baselines_are_for_some_experiments_only(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["experiment", "ablation", "--data", str(folder), "--methods", "rrea", "-o", str(tmp_path / "out")]
-    assert "experiment ablation takes no baselines (rrea); overall and sensitivity do" in refused(
-        command, capsys, folder
-    )
+    said = refused(command, capsys, folder)
+    assert "experiment ablation takes no baselines (rrea); overall, baselines and sensitivity do" in said
 
 
 def test_every_quoted_baseline_is_in_the_table() -> None:

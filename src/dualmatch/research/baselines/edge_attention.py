@@ -27,19 +27,19 @@ class EdgeGraph:
 
     def near(self, values: Tensor) -> Tensor:
         """A number an entity to one an edge: that of its near end i."""
-        return values[self.pattern.row]
+        return values.index_select(0, self.pattern.row)
 
     def far(self, values: Tensor) -> Tensor:
         """That of its far end j."""
-        return values[self.pattern.column]
+        return values.index_select(0, self.pattern.column)
 
     def softmax(self, logits: Tensor) -> Tensor:
         """Over the edges of each row."""
         rows = self.pattern.row
         top = logits.detach().new_full((self.n,), -torch.inf)
         top = top.scatter_reduce(0, rows, logits.detach(), "amax")
-        weight = torch.exp(logits - top[rows])
-        return weight / weight.new_zeros(self.n).index_add(0, rows, weight)[rows]
+        weight = torch.exp(logits - top.index_select(0, rows))
+        return weight / weight.new_zeros(self.n).index_add(0, rows, weight).index_select(0, rows)
 
     def gather(self, weight: Tensor, h: Tensor) -> Tensor:
         """Σ_j w_ij h_j."""
@@ -63,11 +63,11 @@ class EdgeVectors:
 
     def on_edges(self, values: Tensor) -> Tensor:
         """A number a set to one an edge."""
-        return values[self.set_of_edge]
+        return values.index_select(0, self.set_of_edge)
 
     def project(self, h: Tensor, v: Tensor) -> Tensor:
         """h_j · v_ij for each edge."""
-        return dots(self._far, h, v)[self._edge_far]
+        return dots(self._far, h, v).index_select(0, self._edge_far)
 
     def reflect(self, weight: Tensor, h: Tensor, v: Tensor, along: Tensor) -> Tensor:
         """Σ_j w_ij (h_j − 2 (h_j·v_ij) v_ij), `along` the projections."""

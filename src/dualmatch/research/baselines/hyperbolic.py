@@ -84,8 +84,8 @@ def hyperka(task: Task) -> PoincareSimilarity:
             e, relations = exp0(raw), exp0(raw_relations)
             total = e.new_zeros(())
             for is_tail, (pattern, (head, relation, tail)) in zip((True, False), parts, strict=True):
-                r, t = relations[relation], e[tail]
-                translated = mobius_add(e[head], r)
+                r, t = relations.index_select(0, relation), e.index_select(0, tail)
+                translated = mobius_add(e.index_select(0, head), r)
                 far = far_distance(pattern, translated, e) if is_tail else moved_distance(pattern, r, t, e)
                 total = total + pair_distance(translated, t).sum() + torch.relu(0.1 - far).sum()
             return total
@@ -100,9 +100,9 @@ def hyperka(task: Task) -> PoincareSimilarity:
         def loss() -> Tensor:
             x = encode(0.2)
             moved = torch.cat([mapped(x[: task.n_source]), x[task.n_source :]])
-            total = pair_distance(moved[left], moved[right]).sum()
+            total = pair_distance(moved.index_select(0, left), moved.index_select(0, right)).sum()
             for some, end in zip(drawn, (left, right), strict=True):
-                total = total + torch.relu(0.4 - far_distance(listed(some, n), moved[end], moved)).sum()
+                total = total + torch.relu(0.4 - far_distance(listed(some, n), moved.index_select(0, end), moved)).sum()
             return total
 
         return loss

@@ -53,14 +53,14 @@ def pair_distance(x: Tensor, y: Tensor) -> Tensor:
 
 def far_distance(pattern: WeightedPattern, x: Tensor, y: Tensor) -> Tensor:
     """Distances of each row's negatives, from inner products."""
-    xx, yy = x.square().sum(1)[pattern.row], y.square().sum(1)[pattern.column]
+    xx, yy = x.square().sum(1).index_select(0, pattern.row), y.square().sum(1).index_select(0, pattern.column)
     return poincare(xx + yy - 2 * dots(pattern, x, y), xx, yy)
 
 
 def moved_distance(pattern: WeightedPattern, r: Tensor, t: Tensor, x: Tensor) -> Tensor:
     """d(x ⊕ r, t) of each row's negatives x, from inner products: x ⊕ r = (a x + b r) / c."""
-    rr, tt, rt = (each.sum(1)[pattern.row] for each in (r.square(), t.square(), r * t))
-    xx, xr, xt = x.square().sum(1)[pattern.column], dots(pattern, r, x), dots(pattern, t, x)
+    rr, tt, rt = (each.sum(1).index_select(0, pattern.row) for each in (r.square(), t.square(), r * t))
+    xx, xr, xt = x.square().sum(1).index_select(0, pattern.column), dots(pattern, r, x), dots(pattern, t, x)
     a, b, c = 1 + 2 * xr + rr, 1 - xx, (1 + 2 * xr + xx * rr).clamp_min(_TINY)
     zz = ((a * a * xx + 2 * a * b * xr + b * b * rr) / (c * c)).clamp_max(_EDGE**2)
     return poincare(zz + tt - 2 * (a * xt + b * rt) / c, zz, tt)

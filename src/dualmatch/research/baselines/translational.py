@@ -78,7 +78,8 @@ def _translation(e: Tensor, r: Tensor, triples: Ids, weight: float = 1.0) -> Cal
 
     def loss() -> Tensor:
         entities, relations = normalize(e, dim=1), normalize(r, dim=1)
-        return weight * (entities[head] + relations[relation] - entities[tail]).square().sum()
+        h, t = entities.index_select(0, head), entities.index_select(0, tail)
+        return weight * (h + relations.index_select(0, relation) - t).square().sum()
 
     return loss
 
@@ -140,18 +141,20 @@ def aligne(task: Task) -> FactorSimilarity:
         drawn = near_entities(task, lists, replaced, n_negatives)
         changed = np.repeat(batch, n_negatives, axis=0)
         changed[np.arange(len(changed)), np.repeat(np.where(tails, 2, 0), n_negatives)] = drawn.ravel()
-        false = torch.from_numpy(~np.isin(_keys(task, changed), known))  # true triples are no negatives
+        keys = _keys(task, changed)
+        false = torch.from_numpy(known[np.searchsorted(known[:-1], keys)] != keys)  # true triples are no negatives
         pattern = listed(drawn, task.n)
         head, relation, tail = torch.from_numpy(np.ascontiguousarray(batch.T))
         at_tail = torch.from_numpy(tails)[:, None]
 
         def loss() -> Tensor:
             entities, relations = normalize(e, dim=1), normalize(r, dim=1)
-            h, of, t = entities[head], relations[relation], entities[tail]
+            h, t = entities.index_select(0, head), entities.index_select(0, tail)
+            of = relations.index_select(0, relation)
             near = (h + of - t).square().sum(1)
             # f′ = ‖a − x‖², a = h + r where the tail x is false, t − r where the head is
             a = torch.where(at_tail, h + of, t - of)
-            far = (a.square().sum(1)[pattern.row] - 2 * dots(pattern, a, entities)) + 1.0  # ‖x‖ = 1
+            far = (a.square().sum(1).index_select(0, pattern.row) - 2 * dots(pattern, a, entities)) + 1.0  # ‖x‖ = 1
             return torch.relu(near - 0.01).sum() + 0.2 * (torch.relu(2.0 - far) * false).sum()
 
         return loss

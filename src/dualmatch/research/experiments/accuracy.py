@@ -7,9 +7,9 @@ from typing import Final
 from dualmatch.config import Method
 from dualmatch.evaluate import common_pairs
 from dualmatch.research.baselines import BASELINES
-from dualmatch.research.experiments import comparison
-from dualmatch.research.experiments.paper import HIGH_PAIRS, OVERALL, PSEUDO_SEEDS, SENSITIVITY, SETTINGS, Setting
-from dualmatch.research.experiments.results import NOT_RUN, Report, Row, Table, Value, columns, hits_columns, hits_of
+from dualmatch.research.experiments.comparison import method_hits, quoted_rows, rows_of
+from dualmatch.research.experiments.paper import HIGH_PAIRS, PSEUDO_SEEDS, SENSITIVITY, SETTINGS, Setting
+from dualmatch.research.experiments.results import NOT_RUN, Report, Row, Table, columns, hits_columns, hits_of
 from dualmatch.research.experiments.subject import Subject
 from dualmatch.research.experiments.workbench import Study, Workbench
 
@@ -31,57 +31,18 @@ _RULE: Final = (
 
 def overall(study: Study) -> Report:
     """Every method in every setting, mean ± standard deviation over seeds where there is chance in it."""
-    tables, figures, findings = [], [], []
+    tables = []
     for bench in study.benches():
         subject = bench.subject
         normal, less = len(subject.seeds("normal")), len(subject.seeds("less"))
         title = f"{subject.name}: normal setting {normal:,} seeds, less-seed setting {less:,}, unsupervised none"
-        rows: list[Row] = []
-        for quoted in _quoted_overall(subject.paper_name):
-            rows.append(quoted)
-            for name in study.baselines:
-                if quoted[0] in (BASELINES[name].title, BASELINES[name].quoted):
-                    rows += comparison.baseline_rows(bench, study, name)
-        listed = {row[0] for row in rows}
-        for name in study.baselines:
-            if BASELINES[name].title not in listed:
-                rows += comparison.baseline_rows(bench, study, name)
-        for method in study.methods:
-            for protocol in ("paper", "open"):
-                hits = _measured(bench, study, method, protocol, [(setting, "all") for setting in SETTINGS])
-                rows.append((method, f"ours, {subject.name}", protocol, *hits))
-        tables.append(Table(subject.slug, title, _OVERALL_COLUMNS, tuple(rows)))
-        if study.baselines:
-            found = comparison.measured(bench, study)
-            tables.append(comparison.cost_table(bench, found))
-            findings += comparison.notes(bench, found)
-            figures += [figure] if (figure := comparison.cost_figure(bench, found)) else []
+        tables.append(Table(subject.slug, title, _OVERALL_COLUMNS, rows_of(bench, study, SETTINGS)))
     for name in study.absent(*_PAPER_DATASETS):
         ours = ((method, "ours", "paper", *[NOT_RUN] * (3 * len(SETTINGS))) for method in study.methods)
         title = f"{name} (dataset not available)"
-        tables.append(Table(name.lower(), title, _OVERALL_COLUMNS, (*_quoted_overall(name), *ours)))
+        tables.append(Table(name.lower(), title, _OVERALL_COLUMNS, (*quoted_rows(name, SETTINGS), *ours)))
     tables.append(_pseudo_seeds(study))
-    return Report("overall", "Overall results", tuple(tables), tuple(figures), tuple(findings))
-
-
-def _quoted_overall(name: str | None) -> list[Row]:
-    rows: list[Row] = []
-    for method, figures in OVERALL.items():
-        found = [figures.get((name or "", setting)) for setting in SETTINGS]
-        if any(found):
-            rows.append((method, f"quoted, {name}", "paper", *(x for each in found for x in (each or [None] * 3))))
-    return rows
-
-
-def _measured(
-    bench: Workbench, study: Study, method: Method, protocol: str, groups: list[tuple[Setting, str]]
-) -> list[Value]:
-    """H@1, H@10 and MRR over seeds, of groups of pairs that each belong to a setting."""
-    hits: list[Value] = []
-    for setting, group in groups:
-        runs = [bench.run(method, setting, seed) for seed in study.seeds_of(method)]
-        hits += hits_of([run and run["protocols"][protocol][group] for run in runs])
-    return hits
+    return Report("overall", "Overall results", tuple(tables))
 
 
 def _pseudo_seeds(study: Study) -> Table:
@@ -127,7 +88,7 @@ def sensitivity(study: Study) -> Report:
         for method in study.methods:
             for setting in _TESTED:
                 for protocol in ("paper", "open"):
-                    hits = _measured(bench, study, method, protocol, [(setting, group) for group in GROUPS])
+                    hits = method_hits(bench, study, method, protocol, [(setting, group) for group in GROUPS])
                     rows.append((method, setting, f"ours, {subject.name}", protocol, *hits))
         for name in study.baselines:
             runs = [bench.baseline(name, "less", seed) for seed in study.seeds_of_baseline(name)]

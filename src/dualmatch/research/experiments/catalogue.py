@@ -1,4 +1,4 @@
-"""The nine experiments by name, and RESULTS.md: one page of what they wrote, nothing in it typed by hand."""
+"""The experiments by name, and RESULTS.md: one page of what they wrote, nothing in it typed by hand."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from dualmatch.errors import InputError
 from dualmatch.files.atomic import replacing, write_text
 from dualmatch.research.experiments.ablation import ablation
 from dualmatch.research.experiments.accuracy import overall, sensitivity
 from dualmatch.research.experiments.case_study import case_study
+from dualmatch.research.experiments.comparison import baselines
 from dualmatch.research.experiments.decoder import decoder
 from dualmatch.research.experiments.example import example
 from dualmatch.research.experiments.open_world import open_world
@@ -22,11 +23,11 @@ from dualmatch.research.experiments.statistics import datasets
 from dualmatch.research.experiments.workbench import Study
 
 FIGURES: Final = "results"  # folder beside RESULTS.md that figures and CSV files are copied to
-_LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png))\)")  # to a table or figure beside a page
-
-
+_LINKED: Final = re.compile(r"\]\((?P<file>[^()/]+\.(?:csv|png|svg))\)")  # to a table or picture beside a page
+_COPIED: Final = re.compile(rf"\]\({FIGURES}/(?P<file>[^()/]+)\)")  # the same in RESULTS.md
 EXPERIMENTS: Final[dict[str, Callable[[Study], Report]]] = {
     "overall": overall,
+    "baselines": baselines,
     "ablation": ablation,
     "sensitivity": sensitivity,
     "decoder": decoder,
@@ -42,8 +43,9 @@ DRAW_FIGURES: Final = ("decoder", "scalability")
 def collect_results(folder: Path, page: Path) -> list[Path]:
     """Put the pages that experiments wrote into `folder` into one page, marking those that were not run.
 
-    Figures and CSV files go to ``results/`` beside it. An `InputError` says that no experiment has been run, or that a
-    file which a page shows is gone.
+    Figures and CSV files go to ``results/`` beside it. Where the page is there already, what it has of experiments that
+    did not write into this folder stays. An `InputError` says that no experiment has been run, or that a file which a
+    page shows is gone.
     """
     pages = {name: folder / f"{name}.md" for name in EXPERIMENTS}
     texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items() if path.is_file()}
@@ -57,19 +59,41 @@ def collect_results(folder: Path, page: Path) -> list[Path]:
         f"Tables as CSV and figures as SVG: [{FIGURES}/]({FIGURES}/).",
         PROTOCOLS,
     ]
-    contents, sections = [], []
+    contents, sections, earlier = [], [], _sections(page)
     for name in EXPERIMENTS:
+        if name not in texts and name in earlier:
+            contents.append(earlier[name].link)
+            sections.append(earlier[name].text)
+            continue
         if name not in texts:
             contents.append(f"- {name}: {NOT_RUN}")
             sections.append(f"## {name}\n\n{NOT_RUN}")
             continue
-        title = re.sub(r"[^\w\- ]", "", texts[name].splitlines()[0].lstrip("# ").lower())
-        contents.append(f"- [{name}](#{title.replace(' ', '-')})")  # where GitHub and its like jump to
+        contents.append(f"- [{name}](#{_anchor(texts[name])})")
         text = re.sub(r"(?m)^#", "##", texts[name].strip().replace(f"{PROTOCOLS}\n\n", ""))  # said once, above
         sections.append(_LINKED.sub(rf"]({FIGURES}/\g<file>)", text))
     files = [file for name, text in texts.items() for file in _linked_files(folder, name, text)]
     write_text(page, "\n\n".join([*parts, "\n".join(contents), *sections]) + "\n")
-    return [page, *_copied(files, page.parent / FIGURES)]
+    shown = {match["file"] for section in sections for match in _COPIED.finditer(section)}
+    return [page, *_copied(files, page.parent / FIGURES, shown | {name.replace(".png", ".svg") for name in shown})]
+
+
+class _Section(NamedTuple):
+    link: str
+    text: str
+
+
+def _sections(page: Path) -> dict[str, _Section]:
+    """What a page that was written before has of each experiment that was run."""
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    by_anchor = {_anchor(part): f"## {part.strip()}" for part in re.split(r"(?m)^## ", text)[1:]}
+    links = re.finditer(r"(?m)^- \[(?P<name>[\w-]+)\]\(#(?P<anchor>\S+)\)$", text)
+    return {link["name"]: _Section(link[0], by_anchor[link["anchor"]]) for link in links if link["anchor"] in by_anchor}
+
+
+def _anchor(text: str) -> str:
+    """Where GitHub and its like jump to: the title of a page or section in small letters."""
+    return re.sub(r"[^\w\- ]", "", text.splitlines()[0].lstrip("# ").lower()).replace(" ", "-")
 
 
 def _linked_files(folder: Path, name: str, text: str) -> list[Path]:
@@ -86,13 +110,12 @@ def _linked_files(folder: Path, name: str, text: str) -> list[Path]:
     return found
 
 
-def _copied(files: list[Path], to: Path) -> list[Path]:
-    """Copy files; tables and figures of experiments that no page shows any more are removed."""
+def _copied(files: list[Path], to: Path, kept: set[str]) -> list[Path]:
+    """Copy files; tables and figures of experiments that the page does not show any more are removed."""
     to.mkdir(parents=True, exist_ok=True)
     for path in files:
         with replacing(to / path.name) as copy, path.open("rb") as file:
             shutil.copyfileobj(file, copy)
-    kept = {path.name for path in files}
     for path in to.iterdir():
         ours = any(path.stem == name or path.stem.startswith(f"{name}-") for name in EXPERIMENTS)
         if ours and path.suffix in (".csv", ".png", ".svg") and path.name not in kept:

@@ -21,7 +21,6 @@ _FACES: Final = ("#4d4d4d", "#ffffff", "#bdbdbd", "#737373")
 _HATCHES: Final = ("", "//", "..", "xx")
 _WIDTH, _HEIGHT = 4.4, 3.1
 _MANY: Final = 3  # series from which on the legend stands beside the plot
-_VERY_MANY: Final = 14  # and from which on it is small
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class Panel:
     y_label: str
     series: tuple[Series, ...]
     logarithmic: bool = False
-    logarithmic_x: bool = False
     categories: tuple[str, ...] = ()
 
 
@@ -102,10 +100,9 @@ def _draw_panel(axes: Any, panel: Panel, ring: str) -> None:
     axes.set_axisbelow(True)
     if any(series.words for series in panel.series):
         axes.margins(0.1, 0.2)  # room for the words: its points are named where they are
-    if len(panel.series) > _MANY:
-        small = {"fontsize": 7, "labelspacing": 0.15} if len(panel.series) > _VERY_MANY else {"fontsize": 8}
-        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), **small)
-    elif not any(series.words for series in panel.series):
+    elif len(panel.series) > _MANY:
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.02, 1.0))
+    else:
         axes.legend(fontsize=8, framealpha=0.9)
 
 
@@ -139,11 +136,6 @@ def _draw_lines(axes: Any, panel: Panel, ring: str) -> None:
             axes.annotate(words, place, below, textcoords="offset points", fontsize=9, ha="center", va="top")
     if ring and any(series.ringed for series in panel.series):
         axes.plot([], [], marker="o", markersize=11, fillstyle="none", color="black", linestyle="none", label=ring)
-    if panel.logarithmic_x:
-        from matplotlib.ticker import FuncFormatter
-
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(_plainly))
     if panel.logarithmic:
         axes.set(xscale="log", yscale="log")
         _plain_ticks(axes, panel.series)

@@ -1,9 +1,9 @@
-"""What an experiment leaves: a page of Markdown, a CSV for each table, a PNG and an SVG for each figure.
+"""What an experiment leaves: a page of Markdown, a CSV for each table, pictures.
 
 ========================  ============================================================================
 ``NAME.md``               tables with the paper's figures beside ours, notes, figures, how it was made
 ``NAME-TABLE.csv``        each table; ``NAME.csv`` where the table is the experiment itself
-``NAME-FIGURE.png, svg``  the figures
+``NAME-FIGURE.png, svg``  the figures; charts as SVG only
 ``cells/``                finished cells (`dualmatch.research.experiments.cells`)
 ========================  ============================================================================
 """
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from dualmatch.charts.chart import Chart
 from dualmatch.errors import OutputError
 from dualmatch.files.atomic import write_text
 from dualmatch.methods.resources import quick_unit_seconds
@@ -153,6 +154,7 @@ class Report:
     notes: tuple[str, ...] = ()
     ranked: bool = True
     text: str = ""
+    charts: tuple[tuple[str, Chart], ...] = ()  # by slug
 
     def markdown(self, made: str) -> str:
         """The page; `made` says how the figures came about."""
@@ -160,6 +162,7 @@ class Report:
         parts += [f"{table.markdown()}\n\n[as CSV]({self.csv_name(table)})" for table in self.tables]
         parts += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         parts += [f"![{figure.caption}]({self.name}-{figure.slug}.png)\n\n{figure.caption}" for figure in self.figures]
+        parts += [f"![{chart.title}]({self.name}-{slug}.svg)\n\n{chart.title}." for slug, chart in self.charts]
         return "\n\n".join([*parts, made]) + "\n"
 
     def csv_name(self, table: Table) -> str:
@@ -173,6 +176,9 @@ class Report:
         for name, text in texts.items():
             write_text(folder / name, text)
         drawn = [path for figure in self.figures for path in draw(figure, folder / f"{self.name}-{figure.slug}")]
+        for slug, chart in self.charts:
+            drawn.append(folder / f"{self.name}-{slug}.svg")
+            chart.save(drawn[-1])
         return [*(folder / name for name in texts), *drawn]
 
 

@@ -6,7 +6,6 @@ computed that a finished cell holds. The time channel is learning-free and quick
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -19,17 +18,16 @@ from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan
 from dualmatch.evaluate import evaluate, pair_quality, paper_ranking, ranking
 from dualmatch.graph.arrays import Pairs
-from dualmatch.memory import peak_since
 from dualmatch.methods.align import align, decode_channels, time_plan, train
 from dualmatch.methods.alignment import Alignment, SoftPlan
 from dualmatch.methods.context import MethodContext
-from dualmatch.methods.resources import quick_unit_seconds
 from dualmatch.methods.run_store import NullStore
 from dualmatch.progress import Progress, Stages
 from dualmatch.research.baselines import BASELINES
 from dualmatch.research.baselines.run import BaselineOptions, run_baseline
 from dualmatch.research.baselines.scores import SparseScores, plan_of
 from dualmatch.research.experiments.cells import Arrays, Cells, Key, Result, computed
+from dualmatch.research.experiments.cost import Cost, measured
 from dualmatch.research.experiments.paper import Setting
 from dualmatch.research.experiments.subject import Subject
 
@@ -48,6 +46,7 @@ class Study:
     options: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress | None = None
     baselines: tuple[str, ...] = ()
+    epochs: Mapping[str, int] = field(default_factory=dict)  # of baselines, where not those of the registry
 
     def seeds_of(self, method: Method) -> tuple[int, ...]:
         """The training seeds to run a method with: one where no randomness, none if it was not asked for."""
@@ -61,7 +60,7 @@ class Study:
     def benches(self) -> Iterator[Workbench]:
         """A workbench for each dataset, one at a time: each holds large matrices."""
         for subject in self.subjects:
-            yield Workbench(subject, self.cells, self.options, self.progress)
+            yield Workbench(subject, self.cells, self.options, self.progress, self.epochs)
 
     def absent(self, *names: str) -> list[str]:
         """Those of the paper's datasets that none of the subjects stands for."""
@@ -76,7 +75,8 @@ class Workbench:
     cells: Cells
     options: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress | None = None
-    _temporal: tuple[int, Similarity, float] | None = None
+    epochs: Mapping[str, int] = field(default_factory=dict)
+    _temporal: tuple[int, Similarity, Cost] | None = None
 
     def config(self, method: Method = "dualmatch", **options: Any) -> Config:
         return Config.checked(method=method, **{**self.options, **options})
@@ -110,8 +110,8 @@ class Workbench:
         return self.cells.result(key, lambda: self._aligned(method, setting, seed))
 
     def _aligned(self, method: Method, setting: Setting, seed: int) -> Result:
-        unit = quick_unit_seconds()
-        alignment = self.align(method, self.subject.seeds(setting), seed)
+        with measured() as cost:
+            alignment = self.align(method, self.subject.seeds(setting), seed)
         evaluation = evaluate(alignment, self.subject.gold, self.subject.groups(setting))
         report = asdict(evaluation)
         return {
@@ -121,17 +121,21 @@ class Workbench:
             "pseudo_seeds": report["pseudo_seeds"],
             "weights": None if alignment.weights is None else dict(alignment.weights),
             "seconds": dict(alignment.seconds),
-            "unit_seconds": unit,
+            **cost.figures(),
         }
 
     def _by_time(self, setting: Setting) -> Result:
         """The time channel learns nothing from seeds: they only leave the test, so one S^t serves all settings."""
-        unit = quick_unit_seconds()
+        _, temporal = self.temporal()
+        with measured() as cost:
+            plan = self.time_plan()
+        seconds = {"temporal": temporal.seconds, "decode": cost.seconds}
         return {
-            "protocols": rankings_of(self.time_plan(), self.subject.sets(setting)),
+            "protocols": rankings_of(plan, self.subject.sets(setting)),
             "pseudo_seeds": self._pseudo_seed_quality(),
-            "seconds": {"temporal": self.temporal()[1]},
-            "unit_seconds": unit,
+            "seconds": seconds,
+            **cost.figures(),
+            "cpu_seconds": temporal.cpu + cost.cpu,
         }
 
     def baseline(self, name: str, setting: Setting, seed: int = 0) -> Result | None:
@@ -140,25 +144,25 @@ class Workbench:
             return None
         has_chance = BASELINES[name].has_chance
         dimension = self.options.get("dimension")
-        options = BaselineOptions(name, seed if has_chance else 0, dimension=dimension, quick=bool(self.options))
+        options = BaselineOptions(
+            name, seed if has_chance else 0, self.epochs.get(name), dimension, quick=bool(self.options)
+        )
         key = self.key("baseline", name, setting, seed if has_chance else None)
         key = {**key, "options": {**self.options, "epochs": options.epochs_run}}
         return self.cells.result(key, lambda: self._baseline(options, setting))
 
     def _baseline(self, options: BaselineOptions, setting: Setting) -> Result:
-        subject, unit, cpu = self.subject, quick_unit_seconds(), time.process_time()
-        with peak_since() as peak:
-            run = run_baseline(options, subject.source, subject.target, subject.seeds(setting), self.progress)
-        cpu = time.process_time() - cpu
+        subject = self.subject
+        source, target, seeds = subject.source, subject.target, subject.seeds(setting)
+        with measured() as cost:
+            run = run_baseline(options, source, target, seeds, self.progress)
         sets = subject.sets(setting)
         limit, sparse = self.config().memory_limit // 2, isinstance(run.scores, SparseScores)
         return {
             "protocols": rankings_of(run.plan, sets),
             "by_sinkhorn": None if sparse else rankings_of(plan_of(run.scores, "sinkhorn", limit), sets),
             "seconds": dict(run.seconds),
-            "cpu_seconds": cpu,
-            "unit_seconds": unit,
-            "peak_mb": peak(),
+            **cost.figures(),
         }
 
     def context(self, **options: Any) -> MethodContext:
@@ -169,15 +173,15 @@ class Workbench:
             subject.source, subject.target, nothing, config, stages, NullStore(), None, Forbidden(nothing)
         )
 
-    def temporal(self, hops: int = 2) -> tuple[Similarity, float]:
-        """S^t, held, and the seconds it took."""
+    def temporal(self, hops: int = 2) -> tuple[Similarity, Cost]:
+        """S^t, held, and what it cost."""
         if self._temporal is None or self._temporal[0] != hops:
             self._temporal = None  # let the memory go first
             run = self.context(hops=hops)
-            with run.stages("temporal"):
+            with measured() as cost, run.stages("temporal"):
                 held = hold(run.temporal(), run.share)
-            self._temporal = hops, held, run.stages.seconds["temporal"]
-        return self._temporal[1], self._temporal[2]
+            self._temporal = hops, held, cost
+        return self._temporal[1:]
 
     def time_plan(self) -> Plan:
         """Sinkhorn of S^t: the time channel alone."""
@@ -188,9 +192,9 @@ class Workbench:
 
         def compute() -> Arrays:
             self.temporal()
-            start = time.perf_counter()
-            pairs = self.context().pseudo_seeds(self.time_plan()).pairs
-            return {"pairs": pairs, "seconds": np.array(time.perf_counter() - start)}
+            with measured() as cost:
+                pairs = self.context().pseudo_seeds(self.time_plan()).pairs
+            return {"pairs": pairs, "seconds": np.array(cost.seconds), "cpu_seconds": np.array(cost.cpu)}
 
         return self.cells.arrays(self.key("pseudo-seeds", "temporal", None), compute)
 
@@ -222,7 +226,9 @@ class Workbench:
             result = self.decode_every(trained, self.subject.sets(setting), hops)
             if setting == "unsupervised":
                 result["pseudo_seeds"] = self._pseudo_seed_quality()
-                result["seconds"]["temporal"] += float(computed(self.pseudo_seeds())["seconds"])
+                found = computed(self.pseudo_seeds())
+                result["seconds"]["temporal"] += float(found["seconds"])
+                result["cpu_seconds"] += float(found["cpu_seconds"])
             return result
 
         more = {} if hops == 2 else {"hops": hops}
@@ -230,20 +236,16 @@ class Workbench:
 
     def decode_every(self, trained: Arrays, sets: Mapping[str, Pairs], hops: int = 2) -> Result:
         """Every α on one training, and the seconds of each step; those of ranking the pairs are left out."""
-        temporal, temporal_seconds = self.temporal(hops)
+        temporal, of_time = self.temporal(hops)
         relational = self.relational(trained)
-        unit, start = quick_unit_seconds(), time.perf_counter()
-        ranking_seconds = 0.0
         alphas: dict[str, Result] = {}
 
         def watch(alpha: float, plan: Plan) -> None:
-            nonlocal ranking_seconds
-            began = time.perf_counter()
-            alphas[str(alpha)] = rankings_of(plan, sets)
-            ranking_seconds += time.perf_counter() - began
+            with cost.counted(sign=-1):
+                alphas[str(alpha)] = rankings_of(plan, sets)
 
-        decoded = decode_channels(self.context(hops=hops), temporal, relational, trained["known"], watch)
-        seconds = time.perf_counter() - start - ranking_seconds
+        with measured() as cost:
+            decoded = decode_channels(self.context(hops=hops), temporal, relational, trained["known"], watch)
         for alpha, distance in decoded.distances.items():
             alphas[str(alpha)]["distance"] = {
                 "total": distance.total,
@@ -254,8 +256,13 @@ class Workbench:
             "alphas": alphas,
             "chosen": str(decoded.alpha),
             "pseudo_seeds": None,
-            "seconds": {"temporal": temporal_seconds, "relational": float(trained["seconds"]), "decode": seconds},
-            "unit_seconds": unit,
+            "seconds": {
+                "temporal": of_time.seconds,
+                "relational": float(trained["seconds"]),
+                "decode": cost.seconds,
+            },
+            **cost.figures(),
+            "cpu_seconds": of_time.cpu + float(trained["cpu_seconds"]) + cost.cpu,
             "unit_seconds_training": float(trained["unit_seconds"]),
         }
 
@@ -275,14 +282,15 @@ class Workbench:
 
 def trained_vectors(known: Pairs, training: Callable[[], FactorSimilarity]) -> Arrays:
     """Train on known pairs and measure it."""
-    unit, start = quick_unit_seconds(), time.perf_counter()
-    similarity = training()
+    with measured() as cost:
+        similarity = training()
     return {
         "h_source": similarity.dense_source,
         "h_target": similarity.dense_target,
         "known": known,
-        "seconds": np.array(time.perf_counter() - start),
-        "unit_seconds": np.array(unit),
+        "seconds": np.array(cost.seconds),
+        "cpu_seconds": np.array(cost.cpu),
+        "unit_seconds": np.array(cost.unit),
     }
 
 
