@@ -44,13 +44,22 @@ def fact_order(
     if n_entities * n_relations * n_entities >= 2**63:
         return np.lexsort((end, begin, tail, relation, head))
     triple = (head.astype(np.int64) * n_relations + relation) * n_entities + tail
-    order = pl.Series(triple).arg_sort().to_numpy().astype(np.intp)
-    same = np.diff(triple[order]) == 0
+    return order_by(triple, begin, end)
+
+
+def order_by(first: Ids, *others: NDArray[np.integer]) -> Rows:
+    """Find the order that sorts by several columns; all but the first are compared only where that repeats.
+
+    >>> order_by(np.array([3, 1, 3, 2]), np.array([5, 0, 4, 0])).tolist()
+    [1, 3, 2, 0]
+    """
+    order = pl.Series(first).arg_sort().to_numpy().astype(np.intp)
+    same = np.diff(first[order]) == 0
     shared = np.zeros(len(order), dtype=bool)
     shared[1:] |= same
     shared[:-1] |= same
     few = order[shared]
-    order[shared] = few[np.lexsort((end[few], begin[few], triple[few]))]
+    order[shared] = few[np.lexsort((few, *(column[few] for column in reversed(others)), first[few]))]
     return order
 
 

@@ -8,7 +8,7 @@ and rare relations count for much, common ones for little. What one of the two d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Protocol, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy import sparse as sp
 
 from dualmatch.channels.evidence.dates import NO_DATE, DateGaps, Dates, dates_of, gap_class, gaps_by_chance
 from dualmatch.channels.evidence.ties import Ties, find_pairs
+from dualmatch.engine import at_once
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
 
@@ -61,13 +62,15 @@ class Side:
         return not bool(self.is_point.all())
 
 
-def sides_of(source: Ties, target: Ties, opaque: bool) -> tuple[Side, Side]:
+def sides_of(source: Ties, target: Ties, opaque: bool, threads: int = 1) -> tuple[Side, Side]:
     """Both graphs, with their dates numbered together."""
-    begins, ends = dates_of((source.begin, target.begin), opaque), dates_of((source.end, target.end), opaque)
-    left, right = (
-        Side(ties, begin, end, _neighbour_chances(ties), _given_begin(begin, end))
-        for ties, begin, end in zip((source, target), begins, ends, strict=True)
-    )
+    codes = (source.begin, target.begin), (source.end, target.end)
+    begins, ends = at_once([partial(dates_of, each, opaque) for each in codes], threads)
+
+    def side(ties: Ties, begin: Dates, end: Dates) -> Side:
+        return Side(ties, begin, end, _neighbour_chances(ties), _given_begin(begin, end))
+
+    left, right = at_once([partial(side, *each) for each in zip((source, target), begins, ends, strict=True)], threads)
     return left, right
 
 
@@ -232,26 +235,28 @@ def room_elsewhere(sides: tuple[Side, Side], unknown: tuple[Floats, Floats], vie
     there are such facts at its time, and enough of them for all that are looking for one.
     """
     own, other = sides[view], sides[1 - view]
-    is_open = [
+    is_open, open_there = (
         (unknown[at][side.ties.entity] * unknown[at][side.ties.neighbour])[side.ties.tie]
         for at, side in ((view, own), (1 - view, other))
-    ]
+    )
     offered, sought = np.zeros(own.ties.n_facts), np.zeros(own.ties.n_facts)
-    for level in range(len(own.begin.number)):
-        size = 1 + int(max(own.begin.number[level].max(initial=0), other.begin.number[level].max(initial=0)))
-        there = own.begin.precision >= level
+    for level, (date, date_there) in enumerate(zip(own.begin.number, other.begin.number, strict=True)):
+        size = 1 + int(max(date.max(initial=0), date_there.max(initial=0)))
         for exact, others in (
             (own.begin.precision == level, other.begin.precision >= level),
             (own.begin.precision > level, other.begin.precision == level),
         ):
-            here = np.flatnonzero(exact)
-            if len(here):
-                count = np.bincount(other.begin.number[level, others], is_open[1][others], minlength=size)
-                offered[here] += count[own.begin.number[level, here]]
-        here = np.flatnonzero(own.begin.precision == level)
-        if len(here):
-            count = np.bincount(own.begin.number[level, there], is_open[0][there], minlength=size)
-            sought[here] = count[own.begin.number[level, here]]
+            if exact.any() and others.any():
+                here, there = _places_of(exact), _places_of(others)
+                offered[here] += np.bincount(date_there[there], open_there[there], minlength=size)[date[here]]
+        if (own.begin.precision == level).any():
+            here, there = _places_of(own.begin.precision == level), _places_of(own.begin.precision >= level)
+            sought[here] = np.bincount(date[there], is_open[there], minlength=size)[date[here]]
     share = np.where(own.begin.precision < 0, 1.0, np.minimum(1.0, offered / np.maximum(sought, 1e-9)))
     largest: Floats = np.maximum.reduceat(share, own.ties.first_fact[:-1]) if len(share) else share
     return largest
+
+
+def _places_of(flags: Flags) -> Ids | slice:
+    """Where flags are set; everywhere is a slice, which costs no copy."""
+    return slice(None) if flags.all() else np.flatnonzero(flags)

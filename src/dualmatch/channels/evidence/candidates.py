@@ -18,6 +18,7 @@ _GRID = float(2**20)
 # What a search may cost: multiplications for each entity of either graph, up to 40,000 entities in all.
 _PRODUCTS_PER_ENTITY: Final = 5000
 _FEW_ENTITIES: Final = 40_000
+_ROWS_AT_ONCE: Final = 2**17
 
 
 class Scored(NamedTuple):
@@ -44,10 +45,8 @@ def scored_tokens(tokens: Tokens, dearest: float | None = None) -> Scored:
         ordered = np.sort(tokens.cost)
         within = np.searchsorted(np.cumsum(ordered), per_entity * n_entities, side="right")
         dearest = math.inf if within == len(ordered) else float(ordered[within])
-    source, target = (_smoothed(matrix, tokens.smoothing) for matrix in (tokens.source, tokens.target))
-    if np.isfinite(dearest):
-        affordable = tokens.cost < dearest
-        source, target = (_only_columns(matrix, affordable) for matrix in (source, target))
+    affordable = tokens.cost < dearest if np.isfinite(dearest) else None
+    source, target = (_scored(matrix, tokens.smoothing, affordable) for matrix in (tokens.source, tokens.target))
     return Scored(source, target, tokens.among, dearest)
 
 
@@ -86,16 +85,21 @@ def _best_of_rows(
     return sp_matmul_topn(part, columns, top_n=n_best, threshold=0.0, n_threads=n_threads)
 
 
-def _only_columns(matrix: sp.csr_matrix, kept: Flags) -> sp.csr_matrix:
-    """The matrix with nothing outside some columns, their numbers kept."""
-    inside = kept[matrix.indices]
-    indptr = np.concatenate([[0], np.cumsum(inside)])[matrix.indptr].astype(matrix.indptr.dtype)
-    return sp.csr_matrix((matrix.data[inside], matrix.indices[inside], indptr), shape=matrix.shape)
-
-
-def _smoothed(matrix: sp.csr_matrix, smoothing: float) -> sp.csr_matrix:
-    """Rows divided by √(|x|² + λ)."""
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    squared = np.bincount(row, matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0])
-    values = matrix.data * (1.0 / np.sqrt(squared + max(smoothing, 1e-9)))[row]
-    return sp.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None) -> sp.csr_matrix:
+    """Rows divided by √(|x|² + λ), then without what is outside some columns, whose numbers are kept."""
+    parts = []
+    for first in range(0, matrix.shape[0], _ROWS_AT_ONCE):
+        part = matrix[first : first + _ROWS_AT_ONCE]
+        row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+        squared = np.bincount(row, part.data.astype(np.float64) ** 2, minlength=part.shape[0])
+        values = (part.data * (1.0 / np.sqrt(squared + max(smoothing, 1e-9)))[row]).astype(np.float32)
+        if columns is None:
+            parts.append((values, part.indices, np.diff(part.indptr)))
+        else:
+            inside = columns[part.indices]
+            parts.append((values[inside], part.indices[inside], np.bincount(row[inside], minlength=part.shape[0])))
+    if not parts:
+        return matrix
+    values, indices, sizes = (np.concatenate(each) for each in zip(*parts, strict=True))
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(matrix.indptr.dtype)
+    return sp.csr_matrix((values, indices, indptr), shape=matrix.shape)

@@ -30,14 +30,17 @@ class TimeKind:
 
 @dataclass(frozen=True, eq=False)
 class FactSides:
-    """The facts of one graph as their entities see them: 2 rows a fact, head sides first, then a row an entity date."""
+    """The facts of one graph as their entities see them: 2 rows a fact, by entity, then a row an entity date.
 
-    entity: Ids  # (n_sides,): whose side it is
-    other: Ids  # (n_sides - n_dates,): the entity at the other end
-    relation: Ids  # (n_sides,): directed relation: r on the head side, n_relations + r on the tail side
-    direction: Ids  # (n_sides,): 0 on the head side, 1 on the tail side
-    times: tuple[Ids, ...]  # by time kind, numbered over both graphs; `ABSENT` where not known to that precision
-    date: Ids  # (n_dates,): one of the times of each entity date, as exact as most dates of both graphs are known
+    In the order of entities, what is counted for each of them is found in one place of the memory.
+    """
+
+    entity: Ints  # (n_sides,): whose side it is
+    other: Ints  # (n_sides - n_dates,): the entity at the other end
+    relation: Ints  # (n_sides,): directed relation: r on the head side, n_relations + r on the tail side
+    direction: Ints  # (n_sides,): 0 on the head side, 1 on the tail side
+    times: tuple[Ints, ...]  # by time kind, numbered over both graphs; `ABSENT` where not known to that precision
+    date: Ints  # (n_dates,): one of the times of each entity date, as exact as most dates of both graphs are known
     n_entities: int
     n_directed: int
 
@@ -50,10 +53,10 @@ def fact_sides(source: TemporalGraph, target: TemporalGraph) -> tuple[FactSides,
     """
     points = _are_points(source, target)
     kinds: list[TimeKind] = []
-    times: list[tuple[Ids, Ids]] = []
+    times: list[tuple[Ints, Ints]] = []
     for precision in _precisions(source, target):
         begin = _numbered(*(_at_precision(graph.times[0], precision) for graph in (source, target)))
-        moments: list[tuple[Moment, tuple[Ids, Ids]]] = [("begin", begin)]
+        moments: list[tuple[Moment, tuple[Ints, Ints]]] = [("begin", begin)]
         if not points:
             end = _numbered(*(_at_precision(graph.times[1], precision) for graph in (source, target)))
             interval = _numbered(*(_interval(first, last) for first, last in zip(begin, end, strict=True)))
@@ -93,7 +96,7 @@ def _precisions(source: TemporalGraph, target: TemporalGraph) -> tuple[Precision
     return (None,) if source.opaque_times or target.opaque_times else tuple(Precision)
 
 
-def _usual_kind(source: TemporalGraph, target: TemporalGraph, times: list[tuple[Ids, Ids]]) -> int:
+def _usual_kind(source: TemporalGraph, target: TemporalGraph, times: list[tuple[Ints, Ints]]) -> int:
     """The last kind, and so the most exact, that half of the entity dates of either graph have; else the first."""
     usual = 0
     for kind, numbers in enumerate(times):
@@ -103,16 +106,20 @@ def _usual_kind(source: TemporalGraph, target: TemporalGraph, times: list[tuple[
     return usual
 
 
-def _sides(graph: TemporalGraph, times: list[Ids], usual: int) -> FactSides:
-    head, tail, relation = (column.astype(np.int64) for column in (graph.head, graph.tail, graph.relation))
-    n_facts, n_dates = graph.n_facts, len(graph.dates)
+def _sides(graph: TemporalGraph, times: list[Ints], usual: int) -> FactSides:
+    n_facts, dates = graph.n_facts, graph.dates
+    ends = np.concatenate([graph.head, graph.tail])
+    order = np.sort((ends.astype(np.int64) << 32) | np.arange(2 * n_facts)) & 0xFFFFFFFF  # faster than a stable argsort
+    fact, direction = order % max(n_facts, 1), (order >= n_facts).astype(np.int32)
     return FactSides(
-        entity=np.concatenate([head, tail, graph.dates.entity]),
-        other=np.concatenate([tail, head]),
-        relation=np.concatenate([relation, relation + graph.n_relations, graph.dates.relation]),
-        direction=np.repeat(np.array([0, 1, 0], dtype=np.int64), [n_facts, n_facts, n_dates]),
-        times=tuple(np.concatenate([time[:n_facts], time]) for time in times),
-        date=times[usual][n_facts:] if times else np.full(n_dates, ABSENT, dtype=np.int64),
+        entity=np.concatenate([ends[order], dates.entity]).astype(np.int32),
+        other=np.concatenate([graph.tail, graph.head])[order].astype(np.int32),
+        relation=np.concatenate([graph.relation[fact] + graph.n_relations * direction, dates.relation]).astype(
+            np.int32
+        ),
+        direction=np.concatenate([direction, np.zeros(len(dates), dtype=np.int32)]),
+        times=tuple(np.concatenate([time[fact], time[n_facts:]]) for time in times),
+        date=times[usual][n_facts:] if times else np.full(len(dates), ABSENT, dtype=np.int32),
         n_entities=graph.n_entities,
         n_directed=2 * graph.n_relations,
     )
@@ -125,14 +132,14 @@ def _at_precision(codes: Ints, precision: Precision | None) -> Ids:
     return np.where(known, values.astype(np.int64) + 2**31, ABSENT)
 
 
-def _numbered(source: Ids, target: Ids) -> tuple[Ids, Ids]:
+def _numbered(source: Ids, target: Ids) -> tuple[Ints, Ints]:
     """The values of both graphs numbered together, `ABSENT` kept."""
     values = np.concatenate([source, target])
     present = values != ABSENT
-    numbers = np.full(len(values), ABSENT, dtype=np.int64)
+    numbers = np.full(len(values), ABSENT, dtype=np.int32)
     numbers[present] = np.unique(values[present], return_inverse=True)[1]
     return numbers[: len(source)], numbers[len(source) :]
 
 
-def _interval(begin: Ids, end: Ids) -> Ids:
-    return np.where((begin == ABSENT) | (end == ABSENT), ABSENT, (begin << 31) + end)
+def _interval(begin: Ints, end: Ints) -> Ids:
+    return np.where((begin == ABSENT) | (end == ABSENT), ABSENT, (begin.astype(np.int64) << 31) + end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,10 @@ from scipy import sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides
-from dualmatch.engine import Engine, InProcess
+from dualmatch.channels.evidence.ties import distinct, expanded
+from dualmatch.engine import Engine, InProcess, at_once
 from dualmatch.graph.arrays import Flags, Floats, Ids
+from dualmatch.graph.ordering import without_repeats
 
 # Smoothing of the cosine: relations seen on a handful of pairs prove nothing yet.
 _PSEUDO_COUNT = 5.0
@@ -53,7 +56,10 @@ def align_relations(
     engine = engine or InProcess()
     n_source, n_target = source.n_directed, target.n_directed
     width = len(pairs) + 1 + int(max(source.date.max(initial=ABSENT), target.date.max(initial=ABSENT)))
-    with engine.placed(*_edges(source, pairs[:, 0], width), *_edges(target, pairs[:, 1], width)) as edges:
+    found = at_once(
+        [partial(_edges, source, pairs[:, 0], width), partial(_edges, target, pairs[:, 1], width)], engine.threads
+    )
+    with engine.placed(*found[0], *found[1]) as edges:
         spans = engine.spans(len(pairs))
         counts = engine.map(_counted, [(*edges, *span, width, n_source, n_target) for span in spans])
     counted = sum((each.together for each in counts[1:]), start=counts[0].together)
@@ -90,34 +96,32 @@ def _counted(
     for edge, relation in ((edge_source, relation_source), (edge_target, relation_target)):
         span = slice(*np.searchsorted(edge, (low, high)))
         parts.append((edge[span], relation[span]))
-    edges, number = np.unique(np.concatenate([edge for edge, _ in parts]), return_inverse=True)
-    cut = len(parts[0][0])
-    left = _incidence(number[:cut], parts[0][1], len(edges), n_source)
-    right = _incidence(number[cut:], parts[1][1], len(edges), n_target)
-    sums = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (left, right))
-    return _Counts(sp.csr_matrix(left.T @ right), *sums)
+    (left, relation_left), (right, relation_right) = parts
+    first_right = np.searchsorted(right, left)
+    which, other = expanded(first_right, np.searchsorted(right, left, side="right") - first_right)
+    together = sp.csr_matrix(
+        (np.ones(len(which)), (relation_left[which], relation_right[other])), shape=(n_source, n_target)
+    )
+    counts = (np.bincount(relation_left, minlength=n_source), np.bincount(relation_right, minlength=n_target))
+    return _Counts(together, *(count.astype(np.float64) for count in counts))
 
 
 def _edges(sides: FactSides, members: Ids, width: int) -> tuple[Ids, Ids]:
     """Sides whose two entities are both aligned, sorted: (number of the ordered pair of pairs, directed relation).
 
-    An entity date stands between its entity and the date, which follows the pairs in their numbering.
+    Equal ones are listed once. An entity date stands between its entity and the date; in the numbering, dates follow
+    the pairs.
     """
     number = np.full(sides.n_entities, -1, dtype=np.int64)
     number[members] = np.arange(len(members))
     dates = np.where(sides.date == ABSENT, -1, sides.date + len(members))
     first, second = number[sides.entity], np.concatenate([number[sides.other], dates])
     both = (first >= 0) & (second >= 0)
-    edge = first[both] * width + second[both]
-    order = np.argsort(edge, kind="stable")
-    return edge[order], sides.relation[both][order]
-
-
-def _incidence(edge: Ids, relation: Ids, n_edges: int, n_relations: int) -> sp.csr_matrix:
-    matrix = sp.csr_matrix((np.ones(len(edge)), (edge, relation)), shape=(n_edges, n_relations))
-    matrix.sum_duplicates()
-    matrix.data[:] = 1.0
-    return matrix
+    edge, relation = first[both] * width + second[both], sides.relation[both].astype(np.int64)
+    if width * width * sides.n_directed < 2**63:  # sorted as one number: several times as fast
+        return np.divmod(distinct(edge * sides.n_directed + relation), sides.n_directed)
+    order = without_repeats(np.lexsort((relation, edge)), edge, relation)
+    return edge[order], relation[order]
 
 
 def _classes(similarity: sp.csr_matrix) -> tuple[Ids, Ids]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.hashing import mixed, text_hashes
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.graph.ordering import without_repeats
+from dualmatch.graph.ordering import order_by, without_repeats
 
 MOST_FACTS: Final = 4
 """Facts of a tie that are compared; which, is decided by a hash of their dates, so both graphs keep the same ones."""
@@ -55,7 +55,7 @@ class Ties:
         """
         given = graph.head, graph.tail, graph.relation, graph.begin, graph.end
         columns = [column.astype(np.int64) for column in given]
-        fact = without_repeats(np.lexsort(columns[::-1]), *columns)
+        fact = without_repeats(order_by(columns[0] * graph.n_entities + columns[1], *columns[2:]), *columns)
         fact = fact[columns[0][fact] != columns[1][fact]]
         head, tail, relation, begin, end = (column[fact] for column in columns)
         side = np.concatenate([fact, fact + graph.n_facts])
@@ -64,20 +64,20 @@ class Ties:
         begin, end = np.tile(begin, 2), np.tile(end, 2)
         # Within a tie by a hash of the dates, so that both graphs keep the same dates of ties that are too long.
         drawn = mixed(begin) ^ mixed(mixed(end).view(np.int64))
-        order = np.lexsort((_by_words(graph, fact, most_facts), end, begin, drawn, neighbour, entity))
+        between = entity * graph.n_entities + neighbour
+        order = order_by(between, drawn, begin, end, _by_words(graph, fact, most_facts))
         entity, neighbour = entity[order], neighbour[order]
         new = np.ones(len(order), dtype=bool)
         new[1:] = (np.diff(entity) != 0) | (np.diff(neighbour) != 0)
         tie = np.cumsum(new) - 1
         kept = np.arange(len(order)) - np.flatnonzero(new)[tie] < most_facts
         entity, neighbour, tie, order = entity[new], neighbour[new], tie[kept], order[kept]
-        key = entity * graph.n_entities + neighbour
         return cls(
             n_entities=graph.n_entities,
             n_directed=2 * graph.n_relations,
             entity=entity,
             neighbour=neighbour,
-            mirror=np.searchsorted(key, neighbour * graph.n_entities + entity),
+            mirror=order_by(neighbour * graph.n_entities + entity),  # every tie is there from both ends
             first_tie=np.searchsorted(entity, np.arange(graph.n_entities + 1)),
             first_fact=np.searchsorted(tie, np.arange(len(entity) + 1)),
             tie=tie,

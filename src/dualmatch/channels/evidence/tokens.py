@@ -24,7 +24,6 @@ Among = tuple[Ids, Ids]
 """Some source and some target entities, sorted."""
 
 _RELATION_FACTOR: Final = 0.2  # a relation by itself says little, and all entities of a type have it
-_MOST_AT_ONCE: Final = 2**21  # sides of facts from which on families are built one by one: two at once cost memory
 _TABLE: Final = 2**24  # keys below this are looked up in a table
 
 
@@ -92,27 +91,26 @@ class TokenBuilder:
         Weights still rest on all entities, and `smoothing` is that of all entities' tokens.
         """
         n_entities = self.source.n_entities, self.target.n_entities
-        classes = None if known is None else (known.source_class.tobytes(), known.target_class.tobytes())
+        if known is not None:
+            self._forget_other_classes(known)
         views = zip(
             _families(self.source, self.kinds, known, 0), _families(self.target, self.kinds, known, 1), strict=True
         )
 
         def family(number: int, factor: float, left: _Make, right: _Make) -> _Family:
-            is_valid = number < self._n_fixed or (number < self._n_lasting and self._classes == classes)
-            kept = self._kept.get(number) if is_valid else None
+            lasts = number < self._n_lasting
+            kept = self._kept.get(number) if lasts else None
             if kept is None:
-                return _family_of((left(), right()), n_entities, factor, among)
+                kept = _family_of((left(), right()), n_entities, factor, None if lasts else among)
+                if not lasts:
+                    return kept
+                self._kept[number] = kept
             return kept if among is None else kept.at(among)
 
         made = (
             partial(family, number, factor, left, right) for number, ((factor, left), (_, right)) in enumerate(views)
         )
-        n_sides = len(self.source.entity) + len(self.target.entity)
-        parts = at_once(made, self.threads if n_sides <= _MOST_AT_ONCE else 1)
-        if among is None:
-            self._kept = dict(enumerate(parts[: self._n_lasting]))
-        if known is not None and among is None:
-            self._classes = classes
+        parts = at_once(made, self.threads)
         if not parts:  # no times, and nothing known
             sizes = n_entities if among is None else (len(among[0]), len(among[1]))
             source, target = (sp.csr_matrix((size, 0), dtype=np.float32) for size in sizes)
@@ -123,14 +121,27 @@ class TokenBuilder:
             smoothing = mass / max(1, len(self.source.entity) + len(self.target.entity))
         return Tokens(source, target, np.concatenate([part.cost for part in parts]), smoothing, among)
 
+    def _forget_other_classes(self, known: Knowledge) -> None:
+        """Leave out families kept of relations in other classes."""
+        classes = known.source_class.tobytes(), known.target_class.tobytes()
+        if self._classes != classes:
+            self._classes = classes
+            self._kept = {number: family for number, family in self._kept.items() if number < self._n_fixed}
+
 
 @dataclass(frozen=True, eq=False)
 class _Occurrences:
     """One family in one graph: which entity has which key, how often (None: once)."""
 
-    entity: Ids
+    entity: Ints
     key: Ids
     count: Floats | None
+
+    @property
+    def present(self) -> _Occurrences:
+        """All but absent keys."""
+        there = self.key != ABSENT
+        return self if there.all() else self.at(np.flatnonzero(there))
 
     def at(self, rows: Ids) -> _Occurrences:
         return _Occurrences(self.entity[rows], self.key[rows], None if self.count is None else self.count[rows])
@@ -169,29 +180,37 @@ def _families(
     # each side repeated for every soft pair that its neighbour stands in
     count = np.bincount((known.pairs.source, known.pairs.target)[side], minlength=sides.n_entities)
     rows, place = expanded((np.cumsum(count) - count)[sides.other], count[sides.other])  # a date has no neighbour
-    pair = known.pairs.by_side[side][place].astype(np.int64)
+    pair = known.pairs.by_side[side][place]
     entity, weight = sides.entity[rows], known.pairs.weight[pair]
     directed = _join(pair, sides.direction[rows], 2)
+
+    def also(what: Ids, by: Ids | Ints, size: int) -> _Occurrences:
+        return _Occurrences(entity, _join(what, by[rows], size), weight)
+
     yield 1.0, partial(_Occurrences, entity, pair, weight)
-    yield 1.0, partial(_Occurrences, entity, _join(pair, classes[rows], n_classes), weight)
+    yield 1.0, partial(also, pair, classes, n_classes)
     for kind, time in zip(kinds, sides.times, strict=True):
         if kind.moment != "interval":
-            yield 1.0, partial(_Occurrences, entity, _join(directed, time[rows], 2**31), weight)
+            yield 1.0, partial(also, directed, time, 2**31)
 
 
-def _timed(sides: FactSides, time: Ids, what: Ids, size: int) -> _Occurrences:
+def _timed(sides: FactSides, time: Ints, what: Ids | Ints, size: int) -> _Occurrences:
     return _Occurrences(sides.entity, _join(time, what, size), None)
 
 
-def _join(first: Ids, second: Ids, size: int) -> Ids:
+def _join(first: Ids | Ints, second: Ids | Ints, size: int) -> Ids:
     """One key for two ids, the second below `size`; absent where either is."""
-    return np.where((first == ABSENT) | (second == ABSENT), ABSENT, first * size + second)
+    key = first.astype(np.int64)
+    key *= size
+    key += second
+    key[(first == ABSENT) | (second == ABSENT)] = ABSENT
+    return key
 
 
 def _family_of(
     occurrences: tuple[_Occurrences, _Occurrences], n_entities: tuple[int, int], factor: float, among: Among | None
 ) -> _Family:
-    left, right = (each.at(np.flatnonzero(each.key != ABSENT)) for each in occurrences)
+    left, right = (each.present for each in occurrences)
     if among is None:
         keys, number = _numbered(np.concatenate([left.key, right.key]))
         numbers = number[: len(left.key)], number[len(left.key) :]
@@ -202,9 +221,7 @@ def _family_of(
         numbers = first, second
     counts = []
     for each, number, size in zip((left, right), numbers, n_entities, strict=True):
-        count = np.ones(len(number)) if each.count is None else each.count
-        counts.append(sp.csr_matrix((count, (each.entity, number)), shape=(size, len(keys))))
-        counts[-1].sum_duplicates()
+        counts.append(_counted(each, number, (size, len(keys))))
     frequency = [np.bincount(matrix.indices, minlength=len(keys)).astype(np.float64) for matrix in counts]
     shared = np.flatnonzero((frequency[0] > 0) & (frequency[1] > 0))
     in_source, in_target = frequency[0][shared], frequency[1][shared]
@@ -214,6 +231,19 @@ def _family_of(
         matrix.data = (np.sqrt(matrix.data) * weights[matrix.indices]).astype(np.float32)
     family = _Family((matrices[0], matrices[1]), in_source * in_target)
     return family if among is None else family.at(among)
+
+
+def _counted(occurrences: _Occurrences, number: Ids | Ints, shape: tuple[int, int]) -> sp.csr_matrix:
+    """How often each entity has each key; keys are numbered."""
+    entity = occurrences.entity
+    count = np.ones(len(number)) if occurrences.count is None else occurrences.count.copy()
+    if (entity[1:] >= entity[:-1]).all():  # sides of facts, unless there are entity dates, are in order
+        first = np.searchsorted(entity, np.arange(shape[0] + 1))
+        matrix = sp.csr_matrix((count, number.astype(np.int32), first), shape=shape)
+    else:
+        matrix = sp.csr_matrix((count, (entity, number)), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _numbered(keys: Ids) -> tuple[Ids, Ids | Ints]:

@@ -91,7 +91,7 @@ class Problem:
     @cached_property
     def sides(self) -> tuple[Side, Side]:
         """What the facts of both graphs say."""
-        return sides_of(*self.ties, self.source.opaque_times or self.target.opaque_times)
+        return sides_of(*self.ties, self.source.opaque_times or self.target.opaque_times, self.engine.threads)
 
     @cached_property
     def dated(self) -> DatedPair | None:

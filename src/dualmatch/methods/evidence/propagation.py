@@ -253,10 +253,14 @@ def _missed(ties: Ties, overlap: Floats, weight: Floats | None = None) -> Floats
 
     Of each tie, `overlap` is the chance to be found in the other graph, and `weight` how much it counts (1 by default).
     """
-    weight = np.ones(len(overlap)) if weight is None else weight
-    logs = (weight * np.log1p(-coverage * overlap) for coverage in COVERAGES)
-    sums = np.stack([np.bincount(ties.entity, each, minlength=ties.n_entities) for each in logs])
-    return sums.astype(np.float64, copy=False)  # of no ties at all, bincount makes integers
+    sums = np.empty((len(COVERAGES), ties.n_entities))
+    log = np.empty(len(overlap))
+    for at, coverage in enumerate(COVERAGES):
+        np.log1p(np.multiply(overlap, -coverage, out=log), out=log)
+        if weight is not None:
+            log *= weight
+        sums[at] = np.bincount(ties.entity, log, minlength=ties.n_entities)
+    return sums
 
 
 def _log_mean(weight: Floats, values: Floats) -> Floats:

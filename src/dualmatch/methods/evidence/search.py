@@ -61,9 +61,10 @@ def search(
         Of the last search of all, where this is one of some.
     """
     tokens = problem.builder.build(knowledge, among, None if scale is None else scale.smoothing)
-    scored = scored_tokens(tokens, dearest=None if scale is None else scale.dearest)
+    scored, smoothing = scored_tokens(tokens, dearest=None if scale is None else scale.dearest), tokens.smoothing
+    del tokens  # they are as large as all else
     found = find_candidates(scored, problem.shape, _N_CANDIDATES, engine=problem.engine)
-    return Found(problem.forbidden.left_out_of(found), Scale(tokens.smoothing, scored.dearest), tokens.source.shape[1])
+    return Found(problem.forbidden.left_out_of(found), Scale(smoothing, scored.dearest), scored.source.shape[1])
 
 
 def knowledge_of(problem: Problem, state: RoundState) -> Knowledge:
