@@ -171,7 +171,10 @@ def test_a_tie_has_room_elsewhere_where_unknown_facts_of_its_time_are_left() -> 
     ]
     pair = sides([*source, ("a", "met", "f")], [("x", "p", "y", "1900"), ("z", "q", "w", "1901")])
     unknown = np.ones(pair[0].ties.n_entities), np.array([1.0, 1.0, 0.0, 0.0])
-    room = room_elsewhere(pair, unknown, 0)
+    ties = [side.ties for side in pair]
+    is_open = [chance[each.entity] * chance[each.neighbour] for chance, each in zip(unknown, ties, strict=True)]
+    open_ties = is_open[0], is_open[1]
+    room = room_elsewhere(pair, open_ties, 0)
     of_a = room[pair[0].ties.entity == 0]
     assert of_a == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0, 1])
-    assert room_elsewhere(pair, unknown, 1) == pytest.approx([1, 1, 1, 1])
+    assert room_elsewhere(pair, open_ties, 1) == pytest.approx([1, 1, 1, 1])

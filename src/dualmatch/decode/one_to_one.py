@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
 
+from dualmatch.engine import at_once
 from dualmatch.graph.arrays import Floats, Ids
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,12 @@ class Marginals:
 
 
 def match(
-    candidates: Candidates, log_weight: Floats, elsewhere: Both, messages: Both | None = None, iterations: int = 30
+    candidates: Candidates,
+    log_weight: Floats,
+    elsewhere: Both,
+    messages: Both | None = None,
+    iterations: int = 30,
+    threads: int = 1,
 ) -> Marginals:
     """Compute the posterior of all candidates by belief propagation.
 
@@ -147,7 +153,8 @@ def match(
     messages = messages or (np.ones(len(row)), np.ones(len(row)))
     counts = np.flatnonzero(log_weight > _LEAST_LOG_WEIGHT)
     part = candidates.at(counts)
-    found = _matched(part, log_weight[counts], elsewhere, (messages[0][counts], messages[1][counts]), iterations)
+    kept = messages[0][counts], messages[1][counts]
+    found = _matched(part, log_weight[counts], elsewhere, kept, iterations, threads)
     # Pairs that weigh next to nothing move nobody: they are as likely as their entities are free.
     free_row, free_column = found.alone[0][row], found.alone[1][column]
     free_row[counts], free_column[counts] = found.messages
@@ -156,7 +163,9 @@ def match(
     return replace(found, log_odds=on_grid(log_odds), messages=(free_row, free_column))
 
 
-def _matched(candidates: Candidates, log_weight: Floats, elsewhere: Both, messages: Both, iterations: int) -> Marginals:
+def _matched(
+    candidates: Candidates, log_weight: Floats, elsewhere: Both, messages: Both, iterations: int, threads: int
+) -> Marginals:
     by_row, by_column = candidates.groups
     row, column = candidates.row, candidates.column
     highest = np.maximum(by_row.largest(log_weight)[row], by_column.largest(log_weight)[column])
@@ -166,19 +175,23 @@ def _matched(candidates: Candidates, log_weight: Floats, elsewhere: Both, messag
     free_row, free_column = messages
     alone_row, alone_column = np.ones(candidates.shape[0]), np.ones(candidates.shape[1])
     converged = not len(row)
-    for _ in range(iterations):
-        beyond_row = _unlisted(elsewhere, unlisted, alone_column, row, column)
-        beyond_column = _unlisted(elsewhere[::-1], unlisted, alone_row, column, row)
-        others_row, sum_row = by_row.without_own(weight * free_column)
-        others_column, sum_column = by_column.without_own(weight * free_row)
-        new_row = 1.0 / (1.0 + beyond_row[row] + others_row)
-        new_column = 1.0 / (1.0 + beyond_column[column] + others_column)
-        alone_row, alone_column = 1.0 / (1.0 + beyond_row + sum_row), 1.0 / (1.0 + beyond_column + sum_column)
+
+    def moved(side: int) -> tuple[Floats, Floats, float]:
+        """New messages of one side, chances of its entities to be alone, and how far the messages moved."""
+        groups, own, other = ((by_row, row, column), (by_column, column, row))[side]
+        free, free_there, alone_there = ((free_row, free_column, alone_column), (free_column, free_row, alone_row))[
+            side
+        ]
+        beyond = _unlisted(elsewhere if side == 0 else elsewhere[::-1], unlisted, alone_there, own, other)
+        others, total = groups.without_own(weight * free_there)
         # Both sides move at once, half of the way: neither graph is treated before the other, and nothing swings.
-        new_row, new_column = np.sqrt(free_row * new_row), np.sqrt(free_column * new_column)
-        moves = np.log(new_row / free_row), np.log(new_column / free_column)
-        free_row, free_column = new_row, new_column
-        if max(float(np.abs(move).max(initial=0.0)) for move in moves) < _STEADY:
+        new = np.sqrt(free / (1.0 + beyond[own] + others))
+        return new, 1.0 / (1.0 + beyond + total), float(np.abs(np.log(new / free)).max(initial=0.0))
+
+    for _ in range(iterations):
+        of_rows, of_columns = at_once([partial(moved, 0), partial(moved, 1)], threads)
+        (free_row, alone_row, move_row), (free_column, alone_column, move_column) = of_rows, of_columns
+        if max(move_row, move_column) < _STEADY:
             converged = True
             break
     if not converged:

@@ -228,17 +228,15 @@ def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> Compared:
     return level, agree
 
 
-def room_elsewhere(sides: tuple[Side, Side], unknown: tuple[Floats, Floats], view: int) -> Floats:
+def room_elsewhere(sides: tuple[Side, Side], open_ties: tuple[Floats, Floats], view: int) -> Floats:
     """How likely each tie of one graph is to be found again, unseen, among ties of the other: (n_ties,).
 
     A fact whose other end is not known yet can be one of the other graph's facts whose ends are not known either, if
-    there are such facts at its time, and enough of them for all that are looking for one.
+    there are such facts at its time, and enough of them for all that are looking for one. `open_ties` says how likely
+    it is of each tie that neither of its ends is known.
     """
     own, other = sides[view], sides[1 - view]
-    is_open, open_there = (
-        (unknown[at][side.ties.entity] * unknown[at][side.ties.neighbour])[side.ties.tie]
-        for at, side in ((view, own), (1 - view, other))
-    )
+    is_open, open_there = open_ties[view][own.ties.tie], open_ties[1 - view][other.ties.tie]
     offered, sought = np.zeros(own.ties.n_facts), np.zeros(own.ties.n_facts)
     for level, (date, date_there) in enumerate(zip(own.begin.number, other.begin.number, strict=True)):
         size = 1 + int(max(date.max(initial=0), date_there.max(initial=0)))

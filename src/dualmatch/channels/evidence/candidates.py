@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.channels.evidence.tokens import Among, Tokens
-from dualmatch.engine import Engine, InProcess
+from dualmatch.engine import Engine, InProcess, at_once
 from dualmatch.graph.arrays import Flags
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
@@ -30,7 +31,7 @@ class Scored(NamedTuple):
     dearest: float = math.inf  # tokens that cost this much or more were left out
 
 
-def scored_tokens(tokens: Tokens, dearest: float | None = None) -> Scored:
+def scored_tokens(tokens: Tokens, dearest: float | None = None, threads: int = 1) -> Scored:
     """Divide rows by √(|x|² + λ), λ being the weight of one fact.
 
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
@@ -46,7 +47,8 @@ def scored_tokens(tokens: Tokens, dearest: float | None = None) -> Scored:
         within = np.searchsorted(np.cumsum(ordered), per_entity * n_entities, side="right")
         dearest = math.inf if within == len(ordered) else float(ordered[within])
     affordable = tokens.cost < dearest if np.isfinite(dearest) else None
-    source, target = (_scored(matrix, tokens.smoothing, affordable) for matrix in (tokens.source, tokens.target))
+    matrices = tokens.source, tokens.target
+    source, target = at_once([partial(_scored, each, tokens.smoothing, affordable) for each in matrices], threads)
     return Scored(source, target, tokens.among, dearest)
 
 

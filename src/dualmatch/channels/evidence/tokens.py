@@ -115,7 +115,8 @@ class TokenBuilder:
             sizes = n_entities if among is None else (len(among[0]), len(among[1]))
             source, target = (sp.csr_matrix((size, 0), dtype=np.float32) for size in sizes)
             return Tokens(source, target, np.zeros(0), 1.0, among)
-        source, target = (sp.hstack([part.counts[side] for part in parts], format="csr") for side in (0, 1))
+        listed = [[part.counts[side] for part in parts] for side in (0, 1)]
+        source, target = at_once([partial(sp.hstack, each, format="csr") for each in listed], self.threads)
         if smoothing is None:
             mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source, target))
             smoothing = mass / max(1, len(self.source.entity) + len(self.target.entity))

@@ -84,9 +84,11 @@ class Propagation:
         """
         certain, unknown = self.certain(log_odds, by_slot), unmatched.unknown
         views = both(lambda view: self._combined(view, self.ratios(view, certain, unmatched), unknown), self.threads)
+        of_neighbour = both(lambda side: unknown[side][self.ties[side].neighbour], self.threads)
+        is_open = both(lambda side: unknown[side][self.ties[side].entity] * of_neighbour[side], self.threads)
 
         def nothing(side: int) -> Floats:
-            unseen = unknown[side][self.ties[side].neighbour] * room_elsewhere(self.sides, unknown, side)
+            unseen = of_neighbour[side] * room_elsewhere(self.sides, is_open, side)
             return _log_mean(self.model.coverage, _missed(self.ties[side], self._telling[side] * (1.0 - unseen)))
 
         return Evidence(
@@ -299,10 +301,11 @@ def matched(
     messages: tuple[Floats, Floats] | None = None,
     iterations: int = 30,
     many_to_one: bool = False,
+    threads: int = 1,
 ) -> Marginals:
     """Marginals of the matching, by evidence and by how many entities have a partner at all."""
     log_weight = value + priors.at(candidates.row, candidates.column)
     elsewhere = both(lambda side: np.exp(0.5 * (nothing[side] + priors.share) + priors.of_entity[side]))
     if many_to_one:
         return match_by_row(candidates, log_weight, elsewhere)
-    return match(candidates, log_weight, elsewhere, messages, iterations)
+    return match(candidates, log_weight, elsewhere, messages, iterations, threads)

@@ -236,11 +236,10 @@ def _matched(
     learns: bool,
 ) -> tuple[Marginals, Model]:
     """The matching, with how many entities of each size are alone, where that is to be learnt."""
+    given = problem.many_to_one, problem.engine.threads
     for _ in range(2):
         priors = Priors.of(model, problem.classes)
-        marginals = matched(
-            candidates, value, evidence.nothing, priors, messages, _ITERATIONS, many_to_one=problem.many_to_one
-        )
+        marginals = matched(candidates, value, evidence.nothing, priors, messages, _ITERATIONS, *given)
         messages = marginals.messages
         if learns:
             model = model.with_alone(marginals.alone, problem.classes)
