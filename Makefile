@@ -13,10 +13,10 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 POLARS_
 test: .venv/installed-for-tests lint chromium
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# The site, from docs/ and the docstrings; the tutorial is run. A warning fails it.
+# The site, from docs/ and the docstrings; the notebooks are run. A warning fails it.
 docs: .venv/installed-for-tests
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
-	@echo "open docs/_build/index.html"
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/trees docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 # The browser tests' Chromium, where it is missing and apt-get can bring it; where not, they skip and say so.
 APT_GET := DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20

@@ -24,7 +24,7 @@ exclude_patterns = ["_build", "sample", "images/*.py"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc"]
 suppress_warnings = ["myst.header"]
 
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["attrs_inline", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_in_temp = True
@@ -49,7 +49,7 @@ html_theme_options = {
 }
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {"index": [], "tutorial": []}
+html_sidebars = {"index": [], "tutorial": [], "demo": []}
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -70,6 +70,18 @@ class CommandHelp(SphinxDirective):
         return shown
 
 
+def _both_schemes(app: Sphinx, page: str, source: list[str]) -> None:
+    """A picture that has a twin for dark pages is shown with it; in the sources it is plain Markdown."""
+
+    def shown(picture: re.Match[str]) -> str:
+        words, path, kind = picture.groups()
+        if not (Path(app.srcdir) / f"{path}-dark.{kind}").is_file():
+            return picture[0]
+        return f"![{words}]({path}.{kind}){{.only-light}} ![{words}]({path}-dark.{kind}){{.only-dark}}"
+
+    source[0] = re.sub(r"^!\[(.*)\]\((images/[\w-]+)\.(png|svg)\)$", shown, source[0], flags=re.MULTILINE)
+
+
 def _lead_to_pages(app: Sphinx, page: str, source: list[str]) -> None:
     """Pages that stand for a file of the repository's root get its text, and links to it lead to the page."""
     if page in OF_THE_ROOT:
@@ -84,3 +96,4 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_directive("command-help", CommandHelp)
     app.connect("source-read", _lead_to_pages)
+    app.connect("source-read", _both_schemes)

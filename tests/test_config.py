@@ -79,7 +79,7 @@ def test_a_memory_limit_may_have_a_unit(text: str, value: int) -> None:
         ({"memory_limit": "101%"}, "memory_limit: '101%' is more than the machine has; write at most 100%"),
         ({"memory_limit": "1MB"}, "memory_limit: 1,000,000 bytes are too few to work with; give at least 64MiB"),
         ({"alphas": "1;2"}, "alphas: '1;2' is not a list of numbers; write them as in 0,0.5,1"),
-        ({"colour": 1}, "colour: there is none of this name"),
+        ({"colour": 1}, "colour: there is no such option"),
     ],
 )
 def test_what_is_wrong_is_told_in_plain_words(options: dict[str, object], words: str) -> None:

@@ -147,7 +147,7 @@ def options_in_words(error: ValidationError) -> str:
         if item["type"] == "value_error":  # words of our own
             lines.append(f"option {name}: {item['ctx']['error']}")
         elif item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            lines.append(f"option {name}: there is none of this name")
+            lines.append(f"option {name}: there is no such option")
         else:
             lines.append(f"option {name}: {item['msg'][0].lower()}{item['msg'][1:]} (given: {item['input']!r})")
     return "\n".join(lines)

@@ -99,7 +99,7 @@ def in_brief(error: BaseException) -> str:
     "it holds no 'format'"
     """
     if isinstance(error, UnicodeError):
-        return "it is no UTF-8 text"
+        return "it is not UTF-8 text"
     if isinstance(error, KeyError) and " " not in str(error):  # a key alone; other texts are sentences
         return f"it holds no {error}"[:200]
     listed: Any = getattr(error, "errors", None)

@@ -183,7 +183,7 @@ def _odd_dates(graph: TemporalGraph) -> Iterator[str]:
         far = known >= encode_date(2100)
         if far.any():
             latest = format_date(int(known.max()))
-            yield f"{far.sum():,} {words}s lie after 2100, {latest} among them: do they stand for open?"
+            yield f"{far.sum():,} {words}s are after 2100, such as {latest}: do they mean an open end?"
 
 
 def _most(names: tuple[str, ...], counts: NDArray[np.intp]) -> str:

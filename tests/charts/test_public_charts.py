@@ -43,6 +43,15 @@ def test_calibration_has_a_point_for_each_bin(alignment: Alignment) -> None:
     assert counts(nothing.plot_calibration()) == []
 
 
+def test_rounds_have_two_points_each(alignment: Alignment) -> None:
+    assert alignment.rounds
+    shown = re.findall(r"pairs believed at (\d+): ([\d,]+)<", alignment.plot_rounds().drawing)
+    assert [(int(number), int(pairs)) for number, pairs in shown] == [(r.number, r.pairs) for r in alignment.rounds]
+    assert alignment.plot_rounds().drawing.count("<circle") == 2 * len(alignment.rounds)
+    with pytest.raises(InputError, match="method temporal takes no rounds"):
+        align(*lives(), method="temporal").plot_rounds()
+
+
 def test_times_of_one_graph_or_of_two() -> None:
     source, target = lives()
     one, both = source.plot_times(), source.plot_times(target)

@@ -82,8 +82,8 @@ def test_an_output_that_is_no_file_is_refused(facts: Path, word: str, capsys: py
     [
         ('seeds = "a\\u0000b"', "holds a NUL"),
         ('[source]\nlabels = "a\\u0000b"', "holds a NUL"),
-        (f"top = {'9' * 5000}", "is no TOML"),
-        (f"x = {'[' * 100_000}", "is no TOML"),
+        (f"top = {'9' * 5000}", "is not TOML"),
+        (f"x = {'[' * 100_000}", "is not TOML"),
         ("x = '\xff'", "no UTF-8"),
     ],
 )

@@ -95,6 +95,16 @@ def test_an_option_without_help_would_be_noticed() -> None:
             test_every_option_is_documented(click.Option(["--bare"], help=words))
 
 
+@pytest.mark.parametrize("verb", ALL_VERBS)
+def test_defaults_are_shown_in_one_way(verb: str) -> None:
+    text = printed(verb, "--help-all" if verb == "align" else "--help", width=10_000)
+    brackets = re.findall(r"  (\[[^\]]*\])$", text, re.MULTILINE)
+    assert all(re.match(r"\[(default: .+|required|[\dx].*)\]$", each) for each in brackets), brackets
+    assert not re.search(r"\]  \[", text.partition("Options:")[2])
+    assert "[default: 5; x>=1]" in printed("explain", "--help", width=200)
+    assert "[default: cores; 1<=x<=1024]" in printed("update", "--help", width=200)
+
+
 def test_examples_name_options_that_exist() -> None:
     for verb in ALL_VERBS:
         command = load_verb(verb)

@@ -236,17 +236,17 @@ def test_changed_options_are_named_all_at_once(
     run = tmp_path / "run"
     interrupted(world, run, monkeypatch, "--max-fdr", "0.1")
     said = refused(call(world, run, "--resume", "--many-to-one", "--reasons"), capsys, tmp_path)
-    assert "  --max-fdr: 0.1 when the run began, none now" in said
-    assert "  --many-to-one: false when the run began, true now" in said
-    assert "  --reasons: false when the run began, true now" in said
+    assert "  --max-fdr: 0.1 when the run started, none now" in said
+    assert "  --many-to-one: false when the run started, true now" in said
+    assert "  --reasons: false when the run started, true now" in said
     assert said.count("when the run began") == 3
     said = refused(call(world, run, "--resume", "--max-fdr", "0.1", "-o", str(tmp_path / "x.tsv")), capsys, tmp_path)
-    assert f"  -o: links.tsv when the run began, {tmp_path / 'x.tsv'} now" in said
+    assert f"  -o: links.tsv when the run started, {tmp_path / 'x.tsv'} now" in said
     reading = ["--max-errors", "5", "--format", "csv", "--format", "tsv", "--time-predicate", "begin=b"]
     said = refused(call(world, run, "--resume", "--max-fdr", "0.1", *reading), capsys, tmp_path)
-    assert "  --max-errors: 1000 when the run began, 5 now" in said
-    assert '  --format: by the names of the files when the run began, {"source": "csv", "target": "tsv"} now' in said
-    assert "  --time-predicate: the usual ones when the run began, {" in said
+    assert "  --max-errors: 1000 when the run started, 5 now" in said
+    assert '  --format: by the names of the files when the run started, {"source": "csv", "target": "tsv"} now' in said
+    assert "  --time-predicate: the usual ones when the run started, {" in said
     assert said.count("when the run began") == 3
     main(call(world, run, "--resume", "--max-fdr", "0.1", "--memory-limit", "4GB"))  # changes no byte of evidence
 
@@ -277,7 +277,7 @@ def test_another_version_is_refused_by_name(
     (run / RECORD).write_text(json.dumps({**told, "version": "0.0.7"}))
     assert "begun with dualmatch 0.0.7" in refused(call(world, run, "--resume"), capsys, tmp_path)
     (run / RECORD).write_text("{")
-    assert "is no record of a run" in refused(call(world, run, "--resume"), capsys, tmp_path)
+    assert "is not the record of a run" in refused(call(world, run, "--resume"), capsys, tmp_path)
 
 
 @pytest.mark.parametrize("stage", ["graphs", "round"])
@@ -311,7 +311,7 @@ def test_a_folder_is_begun_resumed_and_replaced_as_asked(
     run = tmp_path / "run"
     assert "no run was begun in it" in refused(call(world, run, "--resume"), capsys, tmp_path)
     interrupted(world, run, monkeypatch)
-    assert "resume it with --resume, or begin it anew with --force" in refused(call(world, run), capsys, tmp_path)
+    assert "resume it with --resume, or start it again with --force" in refused(call(world, run), capsys, tmp_path)
     assert "is not finished" in refused(["report", str(run), "-o", str(tmp_path / "r.html")], capsys, tmp_path)
     main(call(world, run, "--force", "--max-fdr", "0.2"))
     assert "holds a finished run" in refused(call(world, run), capsys, tmp_path)

@@ -158,12 +158,12 @@ def test_every_slip_is_told_at_once(here: Path, capsys: pytest.CaptureFixture[st
             "run.toml: there is no option colour; see dualmatch align --help-all\nrun.toml: there is no",
         ),
         ("hops = 'two'\n", "option hops: input should be a valid integer (given: 'two')"),
-        ("[source]\ncolour = 1\n", "run.toml: [source] option colour: there is none of this name"),
+        ("[source]\ncolour = 1\n", "run.toml: [source] option colour: there is no such option"),
         ("[source]\non_error = 'maybe'\n", "run.toml: [source] option on_error: "),
         ("source = 3\n", "run.toml: [source] option"),
         ("output_format = 'xls'\n", "no format of links is called 'xls'; there are tsv"),
         ("source_prefix = 'wd'\n", "run.toml: prefix wd: its IRI is missing; add --prefix wd=IRI"),
-        ("hops = \n", "run.toml: is no TOML (Invalid value (at line 1, column 8)); fix it"),
+        ("hops = \n", "run.toml: is not TOML (Invalid value (at line 1, column 8)); fix it"),
     ],
 )
 def test_a_run_file_that_cannot_be(here: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:

@@ -30,7 +30,7 @@ def test_what_is_no_id(tmp_path: Path, text: str) -> None:
     path.write_text(f"5\ta\n{text}\ta\n")
     with pytest.raises(InputError) as caught:
         as_ids(read_fields(path, ("id", "name"), 2, "a name"), {"id": "thing id"}, path)
-    assert str(caught.value) == f"{path}:2: {text!r} is no thing id; write a whole number from 0 up, below 2^63"
+    assert str(caught.value) == f"{path}:2: {text!r} is not a thing id; write a whole number from 0 up, below 2^63"
 
 
 @pytest.mark.parametrize(("text", "value"), [("7", 7), (" 7 ", 7), ("+7", 7), ("007", 7), (str(2**63 - 1), 2**63 - 1)])

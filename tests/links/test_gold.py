@@ -161,7 +161,7 @@ def test_gold_may_have_a_header_and_be_csv(
 ) -> None:
     (tmp_path / name).write_text(text)
     assert read_gold(tmp_path / name, []) == [("Ada", "Q7"), ("London, the city", "Q46")]
-    assert ("the first line names the columns and is no pair" in caplog.text) == ("arget" in text)
+    assert ("the first line names the columns and is not a pair" in caplog.text) == ("arget" in text)
 
 
 def test_a_pair_of_csv_has_two_columns(tmp_path: Path) -> None:

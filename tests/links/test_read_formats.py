@@ -26,7 +26,7 @@ WRONG = {
     "CSV header only": ("a.csv", "who,whom,sure\n", ":1: no source and no target and no confidence"),
     "CSV open quotes": ("a.csv", 'source,target,confidence\na,b,1\n"a,b,1\n', ":3: quotes that do not end"),
     "CSV torn row": ("a.csv", 'source,target,confidence\n"a\nb",b,1\na,b\n', ":4: 2 columns where the header has 3"),
-    "CSV confidence": ("a.csv", "source,target,confidence\na,b,1\n\nc,d,2\n", ":4: '2' is no confidence; write"),
+    "CSV confidence": ("a.csv", "source,target,confidence\na,b,1\n\nc,d,2\n", ":4: '2' is not a confidence; write"),
     "CSV repeated": ("a.csv", "source,target,confidence\na,b,1\na,c,1\n", ":3: 'a' has a row above already"),
     "CSV not UTF-8": ("a.csv", b"source,target,confidence\na,\xff,1\n", ":2: not UTF-8 text"),
     "no Parquet": ("a.parquet", "no Parquet", ": no readable Parquet file; align again"),
@@ -34,8 +34,8 @@ WRONG = {
     "JSON number for a name": ("a.jsonl", JSON + "\n" + JSON.replace('"a"', "1"), ":3: source and target must be"),
     "JSON list": ("a.jsonl", "[]\n", ':1: no JSON object; write {"source": …'),
     "no JSON": ("a.jsonl", JSON + "nonsense\n", ":2: no JSON; each line is an object of its own"),
-    "JSON confidence": ("a.jsonl", JSON.replace("1", "[1]"), ":1: [1] is no confidence; write a number from 0 to 1"),
-    "JSON yes for confidence": ("a.jsonl", JSON.replace("1", "true"), ":1: True is no confidence; write a number"),
+    "JSON confidence": ("a.jsonl", JSON.replace("1", "[1]"), ":1: [1] is not a confidence; write a number from 0 to 1"),
+    "JSON yes for confidence": ("a.jsonl", JSON.replace("1", "true"), ":1: True is not a confidence; write a number"),
     "JSON not UTF-8": ("a.jsonl", JSON.encode() + b"\xff\n", ":2: not UTF-8 text"),
     "no N-Triples": ("a.nt", f"# links\n<http://e/a> {SAME} <http://e/b> .\nnonsense\n", ":3: no N-Triples; a link is"),
     "N-Triples literal": ("a.nt", f'\n<http://e/a> {SAME} "b" .\n', ':2: <http://e/a> is linked with "b"; a link is'),
@@ -44,7 +44,7 @@ WRONG = {
     "SSSOM of metadata only": ("a.sssom.tsv", "#curie_map: {}\n", ":2: no columns; the first line must name"),
     "SSSOM unknown prefix": ("a.sssom.tsv", SSSOM + "ex:a\tex:b\t1\nno:a\tex:b\t1\n", ":5: 'no:a' has no prefix of"),
     "SSSOM torn row": ("a.sssom.tsv", SSSOM + "ex:a\tex:b\n", ":4: 2 columns where the header has 3"),
-    "SSSOM confidence": ("a.sssom.tsv", SSSOM + "ex:a\tex:b\thigh\n", ":4: 'high' is no confidence"),
+    "SSSOM confidence": ("a.sssom.tsv", SSSOM + "ex:a\tex:b\thigh\n", ":4: 'high' is not a confidence"),
 }  # fmt: skip
 
 

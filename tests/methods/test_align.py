@@ -132,10 +132,10 @@ GRAPH = TemporalGraph.from_facts([("a", "r", "b", "2000"), ("b", "r", "c", "2001
         (TemporalGraph.from_facts([], name="nothing"), None, "nothing: no facts"),
         (TemporalGraph.from_facts([("a", "r", "b")], name="timeless"), None, "timeless: no fact has a time"),
         (TemporalGraph.from_facts([("a", "r", "b", "1850")], name="old"), None, "no time in common"),
-        (GRAPH, [("a", "a"), ("a", "b")], "'a' stands in 2 pairs"),
-        (GRAPH, [("a", "a"), ("b", "a")], "target entity 'a' stands in 2 pairs"),
+        (GRAPH, [("a", "a"), ("a", "b")], "'a' is in 2 pairs"),
+        (GRAPH, [("a", "a"), ("b", "a")], "target entity 'a' is in 2 pairs"),
         (GRAPH, [("x", "a")], "1 source entity is not in left: 'x'; fix"),
-        (GRAPH, np.array([[0, 7]]), "target row lies outside"),
+        (GRAPH, np.array([[0, 7]]), "target row is outside"),
     ],
 )
 def test_what_cannot_be_aligned_is_refused_in_words(source: TemporalGraph, seeds: object, words: str) -> None:

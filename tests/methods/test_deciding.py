@@ -180,7 +180,7 @@ def test_links_of_a_many_to_one_run_can_be_given_back() -> None:
     source = TemporalGraph.from_facts(twice)
     target = TemporalGraph.from_facts([("q", "P1", f"y{i}", str(1800 + i)) for i in range(6)])
     seeds = [("p", "q"), ("p again", "q")]
-    with pytest.raises(InputError, match="target entity 'q' stands in 2 pairs"):
+    with pytest.raises(InputError, match="target entity 'q' is in 2 pairs"):
         align(source, target, seeds)
     links = {(s, t) for s, t, _ in align(source, target, seeds, many_to_one=True).links()}
     assert set(seeds) <= links

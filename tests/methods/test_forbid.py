@@ -100,8 +100,8 @@ def test_what_contradicts_itself_is_told() -> None:
     for forbid, words in (
         ([("nobody", names[1])], "source entity 'nobody' is not in"),
         ([(names[0], "nobody")], "target entity 'nobody' is not in"),
-        (np.array([[999, 0]]), "a source row lies outside"),
-        (np.array([[0, -2]]), "a target row lies outside"),
+        (np.array([[999, 0]]), "a source row is outside"),
+        (np.array([[0, -2]]), "a target row is outside"),
     ):
         with pytest.raises(InputError, match=words):
             align(PAIR.source, PAIR.target, forbid=forbid)

@@ -23,8 +23,8 @@ def test_no_pairs(pairs: object) -> None:
     ("pairs", "words"),
     [
         (np.array([[0, 1, 2], [0, 1, 2]]), r"shape \(2, 3\); give two columns"),
-        (np.array([[2**32, 0]]), "source row lies outside 0…2"),
-        ([("a", "b"), ("a", "c")], "source entity 'a' stands in 2 pairs"),
+        (np.array([[2**32, 0]]), "source row is outside 0…2"),
+        ([("a", "b"), ("a", "c")], "source entity 'a' is in 2 pairs"),
         ([("a", "b"), ("c",)], "not all pairs have two parts; give a source and a target for each"),
         ([("a", "x")], "1 target entity is not in left: 'x'; fix the names"),
     ],

@@ -129,7 +129,7 @@ def test_opaque_times_reach_to_the_ends_of_32_bits(make_folder: MakeFolder) -> N
     graph = read_folder(make_folder(time_id=None, triples_1=f"10\t0\t11\t{lowest}\t{highest}\n")).source
     assert (graph.begin[0], graph.end[0]) == (lowest, highest)
     for beyond in (lowest - 1, highest + 1):
-        with pytest.raises(InputError, match=r"triples_1:2: '-?\d+' is no time id; write a whole number from"):
+        with pytest.raises(InputError, match=r"triples_1:2: '-?\d+' is not a time id; write a whole number from"):
             read_folder(make_folder(time_id=None, triples_1=f"10\t0\t11\t1\n10\t0\t11\t{beyond}\n"))
 
 

@@ -179,7 +179,7 @@ def test_several_tails_in_a_cell_of_a_table_of_facts() -> None:
     assert found.rejections.kept[0].text == "d,met,,1834"
     found = reading("who,area,party\na,x|y,p\nb,,q|\n", "head=who,tail=area,tail=party", list_separator="|")
     assert facts(found) == {("a", "area", "x"), ("a", "area", "y"), ("a", "party", "p"), ("b", "party", "q")}
-    with pytest.raises(InputError, match="--list-separator: write what stands between"):
+    with pytest.raises(InputError, match="--list-separator: write what separates"):
         reading(text, list_separator=" ")
 
 

@@ -298,8 +298,8 @@ def test_tuples() -> None:
         ("c", "r", "d", "?", "2001-05"),
     ]
     for wrong, words in (
-        ([("a", "b")], "number 1 is no fact"),
-        (["abc"], "number 1 is no fact"),
+        ([("a", "b")], "number 1 is not a fact"),
+        (["abc"], "number 1 is not a fact"),
         (3, "cannot be read from int"),
     ):
         with pytest.raises(InputError, match=words):

@@ -175,7 +175,7 @@ def test_times_that_cannot_be_cost_themselves_only(tmp_path: Path) -> None:
     ]  # fmt: skip
     for reading in (from_json, from_turtle):
         said = "\n".join(reading.notes)
-        assert "1 time that is no date is taken as unknown" in said
+        assert "1 time that is not a date is taken as unknown" in said
         assert "1 interval that ends before it begins is taken as unknown" in said
         assert "ends in 2012-01-01, before it begins in 2025-01-01" in said
 

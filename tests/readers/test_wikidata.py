@@ -126,7 +126,7 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
         ("[" * 100_000, ":2: no Wikidata entity: brackets within brackets without end"),
         (
             json.dumps({"id": "Q1", "claims": {"P1": [statement(entity_value("Q2"), P580=[time_value("soon", 9)])]}}),
-            ":2: statement 1 of P1 of Q1: 'soon' is no time of a Wikibase",
+            ":2: statement 1 of P1 of Q1: 'soon' is not a time of a Wikibase",
         ),
         (
             json.dumps(
@@ -195,8 +195,8 @@ def test_a_value_that_cannot_be_used_costs_that_value(tmp_path: Path, indent: in
         "1 time coarser than a year is taken as unknown",
         f"2 values that cannot be read are left out, the first on line {label}: label of Q1: text is missing where 3 "
         "stands",
-        f"3 times that are no dates are taken as unknown, the first on line {first}: statement 1 of P1 of Q1: "
-        "'soon' is no time of a Wikibase; it writes +1815-12-10T00:00:00Z",
+        f"3 times that are not dates are taken as unknown, the first on line {first}: statement 1 of P1 of Q1: "
+        "'soon' is not a time of a Wikibase; it writes +1815-12-10T00:00:00Z",
         f"1 interval that ends before it begins is taken as unknown, the first on line {fourth}: statement 4 of P1 of "
         "Q1: ends in 2012, before it begins in 2025",
     ]  # fmt: skip

@@ -213,15 +213,15 @@ def test_the_unit_is_measured_as_often_as_asked(monkeypatch: pytest.MonkeyPatch)
     ("setting", "seed_pairs", "changes", "words"),
     [
         ("unsupervised", 5, {}, "--seed-pairs goes with --setting supervised; an unsupervised run has no seeds"),
-        ("supervised", 0, {}, "sup_pairs: holds 1 pairs; --seed-pairs must lie between 1 and that"),
-        ("supervised", -1, {}, "sup_pairs: holds 1 pairs; --seed-pairs must lie between 1 and that"),
-        ("supervised", 2, {}, "sup_pairs: holds 1 pairs; --seed-pairs must lie between 1 and that"),
+        ("supervised", 0, {}, "sup_pairs: holds 1 pairs; --seed-pairs must be between 1 and that"),
+        ("supervised", -1, {}, "sup_pairs: holds 1 pairs; --seed-pairs must be between 1 and that"),
+        ("supervised", 2, {}, "sup_pairs: holds 1 pairs; --seed-pairs must be between 1 and that"),
         ("supervised", None, {"sup_pairs": ""}, "sup_pairs: no pairs; a supervised run needs seeds"),
         ("supervised", None, {"ref_pairs": ""}, "ref_pairs: no pair is left to test; add true pairs or lower"),
         ("unsupervised", None, {"ref_pairs": "", "sup_pairs": ""}, "ref_pairs: no pair is left to test"),
         ("unsupervised", None, {"ref_pairs": None}, "ref_pairs: no such file; check the path"),
-        ("unsupervised", None, {"ref_pairs": "10\t21\n"}, "ref_pairs: source entity Ada stands in sup_pairs too"),
-        ("unsupervised", None, {"ref_pairs": "11\t20\n"}, "ref_pairs: target entity Q7 stands in sup_pairs too"),
+        ("unsupervised", None, {"ref_pairs": "10\t21\n"}, "ref_pairs: source entity Ada is also in sup_pairs"),
+        ("unsupervised", None, {"ref_pairs": "11\t20\n"}, "ref_pairs: target entity Q7 is also in sup_pairs"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_aligning(

@@ -118,8 +118,8 @@ def test_the_folder_reads_back_and_aligns(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"overlap": 1.2}, "overlap: 1.2 lies outside"),
-        ({"without_partner": 0.95}, "without_partner: 0.95 lies outside"),
+        ({"overlap": 1.2}, "overlap: 1.2 is outside"),
+        ({"without_partner": 0.95}, "without_partner: 0.95 is outside"),
         ({"overlap": 0.95, "without_partner": 0.5}, "is the most"),
         ({"seeds": 10_000}, "leave none to test"),
     ],

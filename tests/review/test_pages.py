@@ -289,7 +289,7 @@ def test_what_cannot_be_reviewed_is_refused(
         ([temporal], "method temporal keeps no evidence"),
         ([links, "--decisions", tmp_path / "text.db"], "text.db: is not a file of decisions"),
         ([links, "--decisions", tmp_path / "no" / "such.db"], "cannot be used as a file of decisions"),
-        ([links, "--host", "0.0.0.0"], "stands for every address"),
+        ([links, "--host", "0.0.0.0"], "means every address"),
         ([links, "--port", "99999"], "--port"),
     ):
         assert words in refused(["review", *map(str, arguments)], capsys, tmp_path)

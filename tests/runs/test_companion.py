@@ -133,7 +133,7 @@ def changed(path: Path, old: str, new: str) -> None:
         (
             "world/triples_2",
             Path.unlink,
-            "is gone; if it lies elsewhere now, say where with --folder, else align again",
+            "is gone; if it has moved, name its folder with --folder, otherwise align again",
         ),
         ("world/ent_ids_1", lambda path: path.write_text("x"), "has changed since links.tsv.why.npz was written;"),
         ("links.tsv.why.npz", Path.unlink, "no such file; it is written beside the links: keep both together"),

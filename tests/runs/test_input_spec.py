@@ -73,7 +73,7 @@ def test_more_files_of_a_side_and_seeds_by_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"seeds:2: target entity x is not in .*b\.csv"):
         pair.read_pairs(tmp_path / "seeds")
     (tmp_path / "seeds").write_text("a1\tb1\nc1\tb1\n")
-    with pytest.raises(InputError, match="seeds:2: target entity b1 stands in an earlier pair too"):
+    with pytest.raises(InputError, match="seeds:2: target entity b1 is already in an earlier pair"):
         pair.read_pairs(tmp_path / "seeds")
 
 

@@ -28,7 +28,7 @@ ROLES: Final = {
 }
 """What a column may hold, in words; ``tail`` is also a neighbour of a row that is an entity."""
 ON_ERROR: Final = {
-    "dates": "Take what is no date as unknown, refuse other broken lines",
+    "dates": "Count what is not a date as unknown, refuse other broken lines",
     "stop": "Refuse the file",
     "skip": "Leave broken lines out",
 }

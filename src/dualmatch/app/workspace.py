@@ -81,7 +81,7 @@ class Pair:
             return dict(about)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{path}: cannot be read ({error}); remove {self.folder}, and give both files anew"
+                f"{path}: cannot be read ({error}); remove {self.folder}, and give both files again"
             ) from None
 
     @property

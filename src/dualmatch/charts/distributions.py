@@ -1,10 +1,10 @@
-"""Distributions as charts: confidence, calibration, when facts begin."""
+"""Distributions as charts: confidence, calibration, when facts begin, how rounds converge."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,4 +72,18 @@ def times_chart(graphs: Sequence[Years], unit: str = "year") -> Chart:
         y_range=(0.0, 1.05 * highest),
         percent=True,
         whole=True,
+    )
+
+
+def rounds_chart(rounds: Sequence[Mapping[str, Any]]) -> Chart:
+    """Pairs after each round, and how many of them changed."""
+    return lines(
+        [
+            Line("pairs believed", [(each["number"], each["pairs"]) for each in rounds], "one", dots=True),
+            Line("pairs changed", [(each["number"], each["changed"]) for each in rounds], "two", dots=True),
+        ],
+        "Pairs believed after each round, and how many of them changed",
+        x_label="round",
+        whole=True,
+        y_range=(0.0, 1.05 * max(1, *(max(each["pairs"], each["changed"]) for each in rounds))),
     )

@@ -24,7 +24,8 @@ _YEAR: Final = 365.2425
 _DATE: Final = re.compile(r"(-?\d+)(?:-(\d\d))?(?:-(\d\d))?")
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _BAR, _GAP, _PAD, _LETTER = 9, 5, 5, 6.4
-_FADE: Final = 0.14  # of the width: how far a bar goes on whose end is not known
+_KEY: Final = 22  # the height of the key above a chart
+_FADE: Final = 0.14  # of the width: how long a bar is whose end is not known
 _LEAST: Final = 4.0  # pixels of a bar, however short its time
 
 
@@ -91,9 +92,17 @@ def timeline(
 
 
 def timeline_chart(lanes: Sequence[Lane], title: str) -> Chart | None:
-    """The same for wide screens as a chart of its own; None where no lane has a time."""
-    drawn = _drawn(lanes, _FRAMES[0], True, "chart")
-    return None if drawn is None else Chart(title, _FRAMES[0].width, drawn[1], joined(_defs("chart"), drawn[0]))
+    """The same for wide screens as a chart of its own, with its key; None where no lane has a time."""
+    frame = _FRAMES[0]
+    drawn = _drawn(lanes, frame, True, "chart")
+    if drawn is None:
+        return None
+    key = []
+    for x, side, words in ((frame.left, "source", "this graph"), (frame.left + 130, "target", "the other graph")):
+        bar = _bar(Span(0.0, 1.0), side, (x, x + 26), 3, "chart", True)
+        key.append(el("g", bar, el("text", words, class_="tick", x=x + 33, y=12), class_="key fact matching"))
+    lanes_below = el("g", drawn[0], transform=f"translate(0,{_KEY})")
+    return Chart(title, frame.width, drawn[1] + _KEY, joined(_defs("chart"), *key, lanes_below))
 
 
 def span_of(begin: str | None, end: str | None) -> Span | None:

@@ -81,7 +81,7 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
 @path_option(
     "-o",
     "Where to write the links, a row for each source entity: .tsv, .csv, .parquet, .jsonl, .nt (owl:sameAs) or "
-    ".sssom.tsv; - is standard output (TSV), and nothing else goes there.  [default with --run: its links.tsv]",
+    ".sssom.tsv; - is standard output (TSV), where nothing else is printed.  [default: links.tsv of the --run folder]",
     "--output",
     callback=_check_output,
 )
@@ -134,7 +134,7 @@ def _check_output(context: click.Context, _option: click.Parameter, output: Path
 )
 @path_option(
     "--config",
-    "Take options from the OUTPUT.run.json of another run, or from a TOML file; those given here win.",
+    "Take options from the OUTPUT.run.json of another run, or from a TOML file; options given here take precedence.",
     "config_path",
 )
 @names_options

@@ -27,7 +27,7 @@ from dualmatch.errors import InputError
     metavar="SIZE",
     help="The largest file that the page takes, such as 500MB.",
 )
-@click.option("--no-open", is_flag=True, help="Print the address, but open no browser.")
+@click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
 @reviewer_option
 @show_labels_option
 @talk_options

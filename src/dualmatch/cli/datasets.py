@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def datasets_command() -> None:
     """List, fetch and find the public datasets of the field.
 
-    They are other people's and no part of dualmatch. They are kept in the cache folder of your account, or in
+    They are other people's and not part of dualmatch. They are kept in the cache folder of your account, or in
     $DUALMATCH_DATASETS.
 
     \b
@@ -31,7 +31,7 @@ def datasets_command() -> None:
     """
 
 
-@datasets_command.command("list", short_help="List the datasets and what of them is here.")
+@datasets_command.command("list", short_help="List the datasets, and which are here.")
 @talk_options
 def list_command(quiet: bool) -> None:
     """List the datasets: what they are, where they come from, whether they are here.
@@ -65,7 +65,7 @@ def list_command(quiet: bool) -> None:
 @click.option("--offline", is_flag=True, help="Never touch the network: only check that everything is here.")
 @talk_options
 def fetch_command(name: str, offline: bool, quiet: bool) -> None:
-    """Fetch dataset NAME into the cache folder and print where it lies.
+    """Fetch dataset NAME into the cache folder and print its folder.
 
     Files that are here are kept; a download that broke off is resumed; a file whose hash is wrong is refused.
 

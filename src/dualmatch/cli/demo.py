@@ -20,7 +20,7 @@ _FORMATS: Final = ("a table of events", "RDF, with ids and words of its own")
 
 
 @click.command("demo")
-@out_option("Folder for everything the demo makes; run again, it is made anew.", default="demo-out")
+@out_option("Folder for everything the demo makes; another demo there is replaced.", default="demo-out")
 @talk_options
 def demo_command(output: Path, quiet: bool) -> None:
     """Align two simulated graphs of people, places and offices.

@@ -37,7 +37,7 @@ def evaluate_command(
     """Measure precision and recall of an ALIGNMENT.
 
     ALIGNMENT is a file of links or the folder of a run. The gold file must hold all true pairs, since a link that is
-    not in it counts as wrong; where it does not, say --partial. Seeds of the run are left out, as links and as true
+    not in it counts as wrong; if it holds only some, add --partial. Seeds of the run are left out, as links and as true
     pairs.
 
     \b

@@ -103,9 +103,9 @@ def _epochs(_context: click.Context, _option: click.Parameter, texts: tuple[str,
     "--finished", is_flag=True, help="Compute nothing: make the tables from finished cells, the rest is not run."
 )
 @click.option(
-    "--quick", is_flag=True, help="Small vectors and few epochs, to see that all is well; no figures to quote."
+    "--quick", is_flag=True, help="Small vectors and few epochs, for a quick check; the figures mean nothing."
 )
-@click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures; they need matplotlib.")
+@click.option("--figures/--no-figures", default=True, help="Draw the figures; they need matplotlib.  [default: yes]")
 @path_option(
     "--page",
     "Where NAME = results writes its page, figures beside it.  [default: RESULTS.md in the output folder]",
@@ -126,7 +126,7 @@ def experiment_command(
     page: Path | None,
     quiet: bool,
 ) -> None:
-    """Redo a table or figure of the paper, beside the published one.
+    """Reproduce a table or figure of the paper, with its figures.
 
     \b
     NAME   overall, ablation, sensitivity, decoder, scalability, open-world,

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 _ALL: Final = "dualmatch.help_all"  # where a call keeps that everything is to be shown
+_DEFAULT_AND_RANGE: Final = re.compile(r"(\[default: [^\]]*)\]  \[")  # click has one bracket for both, if it knows both
 _FIRST_SENTENCE: Final = re.compile(r"(.*?\.)(?: (?=[A-Z]).*?)?(  \[.*)?", re.DOTALL)
 
 
@@ -20,7 +21,8 @@ class _Formatter(click.HelpFormatter):
         super().write_heading(click.style(heading, bold=True))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(click.style(name, bold=True), words) for name, words in rows], col_max, col_spacing)
+        shown = [(click.style(name, bold=True), _DEFAULT_AND_RANGE.sub(r"\1; ", words)) for name, words in rows]
+        super().write_dl(shown, col_max, col_spacing)
 
 
 class HelpContext(click.Context):

@@ -56,8 +56,8 @@ def inspect_command(
 ) -> None:
     """Show what was understood of one graph, or of two to be aligned.
 
-    Facts, entities, relations, times and their precision, and what looks like a slip; for two graphs also how far
-    their times meet and what a run would take.
+    Facts, entities, relations, times and their precision, and what looks like a mistake; for two graphs also how
+    far their times overlap, and the time and memory of a run.
 
     \b
     Examples:
@@ -112,7 +112,7 @@ def _read(spec: InputSpec, asked: Asked) -> tuple[Reading, ...]:
         asked.report(reading.notes, reading.rejections)
         return (reading,)
     if not (paths or spec.source or spec.target):
-        raise InputError("no file given; give one to look at, or the two that are to be aligned")
+        raise InputError("no file given; give one to look at, or the two to be aligned")
     return asked.read(spec).readings
 
 

@@ -40,7 +40,7 @@ VERBS: Final = {
     },
     "Research": {
         "benchmark": "Measure a method on a benchmark FOLDER, whose pairs are known.",
-        "experiment": "Redo a table or figure of the paper, beside the published one.",
+        "experiment": "Reproduce a table or figure of the paper, with its figures.",
         "datasets": "List, fetch and find the public datasets of the field.",
         "split": "Make a benchmark with known truth from one temporal graph.",
         "simulate": "Make two observers' graphs of one history, and the true pairs.",
@@ -108,7 +108,7 @@ def cli(verbose: int) -> None:
     """Find which entities of two temporal knowledge graphs are the same real-world thing.
 
     Exit codes: 0 done; 1 a bug in dualmatch; 2 a mistake in what was given (the message says which); 130 interrupted;
-    129, 143 ended by SIGHUP, SIGTERM; 141 nobody reads standard output any more.
+    129, 143 ended by SIGHUP, SIGTERM; 141 standard output was closed.
 
     \b
     Examples:

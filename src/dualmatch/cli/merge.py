@@ -34,12 +34,12 @@ from dualmatch.files.compressed import check_there
     type=click.Choice(["source", "target"]),
     default="source",
     show_default=True,
-    help="Whose names linked entities take, and relations that say the same.",
+    help="Whose names linked entities take, and relations that mean the same.",
 )
 @click.option(
     "--keep-relations",
     is_flag=True,
-    help="Let relations keep their names on both sides, also where the run found that they say the same.",
+    help="Let relations keep their names on both sides, also where the run found that they mean the same.",
 )
 @click.option(
     "--min-confidence",
@@ -75,8 +75,8 @@ def merge_command(
 ) -> None:
     """Write both graphs as one: linked entities share an id.
 
-    Relations that the run found to say the same (OUTPUT.run.json beside the links) share a name. A fact that both sides
-    say is written once; every fact says which side it comes from.
+    Relations that the run found to mean the same (OUTPUT.run.json beside the links) share a name. A fact of both
+    sides is written once; every fact says which side it comes from.
 
     \b
     Examples:

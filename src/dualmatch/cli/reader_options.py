@@ -280,7 +280,7 @@ reading_options = gathered(
             "list_separators",
             multiple=True,
             metavar="TEXT",
-            help=f"What stands between several values of a cell in tables, such as ';' or '|'. {_TWICE}  [default: a "
+            help=f"What separates several values of a cell in tables, such as ';' or '|'. {_TWICE}  [default: a "
             "cell is one value]",
         ),
         click.option(
@@ -295,7 +295,7 @@ reading_options = gathered(
             "namespaces",
             multiple=True,
             metavar="IRI",
-            help="Beginning of IRIs that names leave out; may be repeated.",
+            help="Beginning of IRIs to leave out of names; may be repeated.",
         ),
         click.option(
             "--on-error",

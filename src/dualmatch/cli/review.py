@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="The address to serve on; you are warned of any that other machines can reach.",
+    help="The address to serve on; a warning follows if other machines can reach it.",
 )
-@click.option("--no-open", is_flag=True, help="Print the address, but open no browser.")
+@click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
 @input_folder_option
 @show_labels_option
 @talk_options

@@ -18,7 +18,7 @@ class _Path(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path: Any = super().convert(value, param, ctx)
         if not str(value) or "\0" in str(value):
-            self.fail("is no path; give the name of a file or folder", param, ctx)
+            self.fail("is not a path; give the name of a file or folder", param, ctx)
         if param is not None and "-o" in param.opts and not path.name:
             self.fail(f"{str(value)!r} is a folder; give the name of a file", param, ctx)
         return path
@@ -48,7 +48,7 @@ gold_folder_option = path_option(
     "The benchmark folder whose ids the gold file uses.  [default: the gold file's own folder, if it is one]",
 )
 input_folder_option = path_option(
-    "--folder", "Where the input files lie now.  [default: where they were when the links were made]"
+    "--folder", "Where the input files are now.  [default: where they were when the links were made]"
 )
 show_labels_option = path_option(
     "--show-labels",
@@ -66,7 +66,7 @@ json_option = click.option(
     "--json",
     "json_path",
     metavar="FILE|-",
-    help="Write the result, or a summary of it, as JSON; - is standard output, and nothing else goes there.",
+    help="Write the result, or a summary of it, as JSON; - is standard output, where nothing else is printed.",
 )
 
 
@@ -134,7 +134,7 @@ naming_options = gathered(
             click.option(
                 f"--{side}-prefix",
                 metavar="NAME",
-                help=f"Prefix of {side} names that are no IRIs, in SSSOM and sameAs.  [default: urn:dualmatch:{side}:]",
+                help=f"Prefix of {side} names without an IRI, in SSSOM and sameAs.  [default: urn:dualmatch:{side}:]",
             )
             for side in ("source", "target")
         ),

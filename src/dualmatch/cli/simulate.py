@@ -110,6 +110,6 @@ def _own(options: dict[str, Any], preset: str, world: type) -> dict[str, Any]:
     options = {{"entities": "people"}.get(name, name): value for name, value in options.items()}
     known = {each.name for each in fields(world)}
     if foreign := [name for name in options if name not in known]:
-        words = (f"--{name.replace('_', '-')}: is no option of --preset {preset}" for name in foreign)
+        words = (f"--{name.replace('_', '-')}: is not an option of --preset {preset}" for name in foreign)
         raise ConfigError("\n".join(words))
     return options

@@ -28,7 +28,7 @@ from dualmatch.files.atomic import check_outputs
     type=click.FloatRange(0, 0.9),
     default=0.0,
     show_default=True,
-    help="Share of each side's entities to keep from the other side; some of few facts miss one by chance besides.",
+    help="Share of each side's entities to keep from the other side; others miss it by chance.",
 )
 @click.option(
     "--seeds",
@@ -45,7 +45,7 @@ from dualmatch.files.atomic import check_outputs
 @click.option(
     "--keep-names",
     is_flag=True,
-    help="Let the target keep the names of entities and relations; else they are numbered anew and give no pair away.",
+    help="Let the target keep its names; else entities and relations are renumbered, so that names give no pair away.",
 )
 @reading_options
 @memory_option

@@ -49,7 +49,7 @@ def update_command(
     RUN is the folder of align --run. New facts may bring new entities and times. The rounds resume where RUN ended,
     so they are few; old links are weighed again, and new facts can overturn them. It takes a fraction of a whole run,
     and the new run can be updated in turn. Confidence is still judged by the test that RUN did on its own pairs: align
-    anew once much has changed.
+    from scratch once much has changed.
 
     Beside the links, NEW/changes.tsv lists every link that is new, lost or has another partner, and why.
 

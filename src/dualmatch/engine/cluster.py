@@ -182,7 +182,7 @@ class Cluster:
             except Exception as error:
                 if attempt + 1 == ATTEMPTS or not _lost(error) or self.client.status != "running":
                     raise
-                logger.warning("operands were lost with their worker: the step begins anew (%s)", error)
+                logger.warning("operands were lost with their worker: the step starts again (%s)", error)
                 with suppress(Exception):
                     within(ANSWER_SECONDS, self.client.cancel, futures)
                 for sent in {id(each): each for call in calls for each in call if isinstance(each, _Sent)}.values():

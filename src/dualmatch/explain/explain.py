@@ -223,7 +223,7 @@ def _basis(alignment: Alignment | ExplanationBasis) -> ExplanationBasis:
 def _row_of(entity: str, graph: TemporalGraph, ids: np.ndarray | None) -> int:
     """Row of an entity by its name or, where no name is meant, by its id, else by what is shown of it."""
     if not isinstance(entity, str):
-        raise InputError(f"{entity!r} is no name of an entity; give a text")
+        raise InputError(f"{entity!r} is not the name of an entity; give a text")
     if entity in graph.entity_rows:
         return graph.entity_rows[entity]
     if ids is not None and entity.isascii() and entity.isdigit():

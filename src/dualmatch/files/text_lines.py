@@ -81,7 +81,7 @@ def read_pair_fields(path: Path) -> pl.DataFrame:
         texts = pl.DataFrame(fields, schema=dict.fromkeys(names, pl.String), orient="row")
         table = pl.concat([lines.select(LINE), texts], how="horizontal")
     if table.height and tuple(name.strip().lower() for name in table.row(0)[1:]) == names:
-        logger.warning("%s: the first line names the columns and is no pair", path)
+        logger.warning("%s: the first line names the columns and is not a pair", path)
         return table.slice(1)
     return table
 
@@ -97,7 +97,7 @@ def as_ids(
     numbers = table.with_columns(whole_numbers(pl.col(name)) for name in columns)
     for name, words in columns.items():
         usable = numbers[name].is_between(smallest, largest).fill_null(False)
-        why = f"is no {words}; write a whole number {span}"
+        why = f"is not {'an' if words[0] in 'aeiou' else 'a'} {words}; write a whole number {span}"
         refuse(table.filter(table[name].is_not_null() & ~usable), name, path, lambda value, why=why: f"{value!r} {why}")  # type: ignore[misc]
     return numbers
 

@@ -69,6 +69,6 @@ def int32_column(given: object, column: str) -> Ints:
     array = np.asarray(given)
     values = array.astype(np.int32)
     if array.ndim != 1 or not np.array_equal(values, array):
-        raise InputError(f"column {column} is no row of whole numbers that 32 bits can hold")
+        raise InputError(f"column {column} is not an array of whole numbers that fit into 32 bits")
     values.flags.writeable = False
     return values

@@ -41,7 +41,7 @@ class Naming:
     prefixes:
         Prefix → IRI, besides the two below.
     source_prefix, target_prefix:
-        Prefix of names that are no IRIs.
+        Prefix of names that are not IRIs.
 
     Examples
     --------

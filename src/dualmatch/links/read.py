@@ -39,7 +39,7 @@ COLUMNS: Final = (*HEADER, "verdict", "method", "runners_up", "reasons")
 _OLD_COLUMNS: Final = (*HEADER, "method", "runners_up", "reasons")
 _SCHEMA: Final = {LINE: pl.Int64, **dict.fromkeys((*HEADER, "method", "verdict"), pl.String)}
 _SSSOM: Final = ("subject_id", "object_id")
-_NO_CONFIDENCE: Final = "{!r} is no confidence; write a number from 0 to 1"
+_NO_CONFIDENCE: Final = "{!r} is not a confidence; write a number from 0 to 1"
 
 Link = tuple[str, str]
 Row = tuple[int, str, str | None, str | None, str | None, str | None]
@@ -215,9 +215,7 @@ def _from_sssom(data: bytes, _: Naming) -> Rows:
         curies = [fields[name].partition(":") for name in _SSSOM]
         unknown = [f"{prefix}{colon}{local}" for prefix, colon, local in curies if prefix not in prefixes]
         if unknown:
-            yield RowError(
-                line, f"{unknown[0]!r} has no prefix of the curie_map; add it there, or write the CURIE anew"
-            )
+            yield RowError(line, f"{unknown[0]!r} has no prefix of the curie_map; add it there, or correct the CURIE")
             continue
         if is_ours and "source_names" in own:
             names = key_values(fields.get("other") or "")

@@ -49,7 +49,7 @@ def write_alignment(
         Where the format is unknown, a name does not fit it, or the file cannot be written.
     """
     if not isinstance(alignment, Alignment):
-        raise InputError(f"{alignment!r} is no alignment; give what dualmatch.align returns")
+        raise InputError(f"{alignment!r} is not an alignment; give what dualmatch.align returns")
     write_links(link_table(alignment, reasons), Path(path), format, naming, graphs=(alignment.source, alignment.target))
 
 

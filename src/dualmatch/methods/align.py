@@ -133,7 +133,9 @@ def align(
         )
     check_labels(literals is not None, config.method)
     if engine is not None and not callable(getattr(engine, "map", None)):
-        raise InputError(f"engine: {engine!r} is none; give a dualmatch.engine.cluster.Cluster, or leave it out")
+        raise InputError(
+            f"engine: {engine!r} is not an engine; give a dualmatch.engine.cluster.Cluster, or leave it out"
+        )
     if progress is not None and not callable(progress):
         raise InputError(f"progress: {progress!r} cannot be called; give dualmatch.show_progress, or leave it out")
     if literals is not None:

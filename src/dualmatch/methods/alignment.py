@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,7 @@ from scipy import sparse as sp
 
 from dualmatch.channels.evidence.relations import RelationAlignment
 from dualmatch.charts.chart import Chart
-from dualmatch.charts.distributions import confidence_chart, verdict_shares
+from dualmatch.charts.distributions import confidence_chart, rounds_chart, verdict_shares
 from dualmatch.charts.frame_html import frame_html
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.assignment import NO_SIMILARITY
@@ -29,7 +29,7 @@ from dualmatch.decode.shortlist import (
 )
 from dualmatch.decode.sinkhorn import Best
 from dualmatch.decode.verdicts import Unlinked, Verdict, unlinked
-from dualmatch.errors import MissingExtraError
+from dualmatch.errors import InputError, MissingExtraError
 from dualmatch.graph.arrays import Flags, Floats, Pairs, Rows
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import ranks_of
@@ -243,6 +243,18 @@ class Alignment:
         """How many source entities are linked, undecided and without a match."""
         without = int(self.unlinked.is_no_match.sum())
         return verdict_shares(len(self.pairs), len(self.unmatched) - without, without)
+
+    def plot_rounds(self) -> Chart:
+        """How many pairs each round believed, and how many of them changed.
+
+        Raises
+        ------
+        InputError
+            For methods that take no rounds.
+        """
+        if not self.rounds:
+            raise InputError(f"method {self.method} takes no rounds, so there is nothing to draw")
+        return rounds_chart([asdict(each) for each in self.rounds])
 
     def _repr_html_(self) -> str:
         shown = {"source": self.source.shown, "target": self.target.shown, "runners_up": self.target.shown}

@@ -98,7 +98,7 @@ class CheckpointFile:
         """
         if not self.path.exists():
             return None
-        with read_as(self.path, "a checkpoint", "delete it to start training anew"):
+        with read_as(self.path, "a checkpoint", "delete it to train from scratch"):
             stored = load_arrays(self.path)
             about = stored.about
             if about["format"] != _FORMAT:

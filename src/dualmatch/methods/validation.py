@@ -77,13 +77,11 @@ def check_pairs(
     rows = given if by_row else _rows_of_names(given, source, target, what)
     for side, graph, column in (("source", source, rows[:, 0]), ("target", target, rows[:, 1])):
         if column.min() < 0 or column.max() >= graph.n_entities:
-            raise InputError(f"{what}: a {side} row lies outside 0…{graph.n_entities - 1}; give rows of {graph.name}")
+            raise InputError(f"{what}: a {side} row is outside 0…{graph.n_entities - 1}; give rows of {graph.name}")
         values, counts = np.unique(column, return_counts=True)
         if (counts > 1).any() and not (many_to_one and side == "target"):
             name, times = graph.entities[int(values[counts > 1][0])], int(counts[counts > 1][0])
-            raise InputError(
-                f"{what}: {side} entity {name!r} stands in {times} pairs; pairs are 1-to-1, keep one of them"
-            )
+            raise InputError(f"{what}: {side} entity {name!r} is in {times} pairs; pairs are 1-to-1, keep one of them")
     return rows.astype(np.int32)
 
 
@@ -133,7 +131,7 @@ def _row(entity: str | int, graph: TemporalGraph, side: str) -> int:
             raise InputError(f"forbidden pairs: {side} entity {entity!r} is not in {graph.name}; fix the name")
         return graph.entity_rows[entity]
     if not isinstance(entity, int | np.integer) or not 0 <= entity < graph.n_entities:
-        raise InputError(f"forbidden pairs: a {side} row lies outside 0…{graph.n_entities - 1}; give rows or names")
+        raise InputError(f"forbidden pairs: a {side} row is outside 0…{graph.n_entities - 1}; give rows or names")
     return int(entity)
 
 

@@ -127,7 +127,7 @@ def read_pairs(
     rows = []
     for side, graph, ids in (("source", source, source_ids), ("target", target, target_ids)):
         rows.append(_entity_rows(table, side, path, graph, ids))
-        twice = "stands in an earlier pair too; pairs are 1-to-1, so keep one of them"
+        twice = "is already in an earlier pair; pairs are 1-to-1, so keep one of them"
         _refuse(~pl.Series(rows[-1]).is_first_distinct(), table, side, path, f"{side} entity", twice)
     return np.stack(rows, axis=1).astype(np.int32).reshape(-1, 2)
 
@@ -243,7 +243,7 @@ def _read_names(path: Path, used: list[pl.Series], kind: str) -> tuple[Ids, tupl
         table = table.rename({"id": "name", "name": "id"})
     table = as_ids(table, {"id": f"{kind} id"}, path)
     for column in ("id", "name"):
-        twice = f"stands above already; give each {column} once"
+        twice = f"is already above; give each {column} once"
         _refuse(~table[column].is_first_distinct(), table, column, path, column, twice)
     return table["id"].to_numpy(), tuple(table["name"].to_list())
 

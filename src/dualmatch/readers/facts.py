@@ -37,7 +37,7 @@ NOT_A_VALUE: Final = "values that cannot be read"
 _UNKNOWN: Final = "taken as unknown"
 _SPOILT: Final = {
     COARSE: ("time coarser than a year is", "times coarser than a year are", _UNKNOWN),
-    NOT_A_DATE: ("time that is no date is", "times that are no dates are", _UNKNOWN),
+    NOT_A_DATE: ("time that is not a date is", "times that are not dates are", _UNKNOWN),
     REVERSED: ("interval that ends before it begins is", "intervals that end before they begin are", _UNKNOWN),
     NOT_A_VALUE: ("value that cannot be read is", "values that cannot be read are", "left out"),
 }

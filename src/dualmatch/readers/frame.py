@@ -105,7 +105,7 @@ def _as_text(column: pl.Series, role: str, where: str) -> pl.Series:
     if isinstance(kind, pl.Datetime):
         days = (column.to_physical() // _TICKS_A_DAY[kind.time_unit]).fill_null(0)
         if not days.is_between(-(2**31), 2**31 - 1).all():  # polars would take them for other days
-            raise InputError(f"{where}: column {column.name!r} holds times that are no dates; fix or leave them out")
+            raise InputError(f"{where}: column {column.name!r} holds times that are not dates; fix or leave them out")
         column = column.dt.date()
     elif kind.is_float():
         numbers = column.fill_nan(None)

@@ -298,7 +298,7 @@ def _tuple_rows(facts: Iterable[Sequence[object]], path: Path) -> tuple[Rows, ND
     rows: list[list[str | None]] = []
     for number, fact in enumerate(facts, start=1):
         if isinstance(fact, str) or not isinstance(fact, Sequence) or not 3 <= len(fact) <= 5:
-            raise InputError(f"facts: number {number} is no fact; give (head, relation, tail[, time | begin, end])")
+            raise InputError(f"facts: number {number} is not a fact; give (head, relation, tail[, time | begin, end])")
         parts = [None if is_missing(part) else str(part) for part in fact]
         is_date.append(fact[2] is None and any(parts[3:]))
         rows.append(parts + ([None, None] if len(parts) == 3 else parts[3:] if len(parts) == 4 else []))

@@ -83,7 +83,7 @@ class ReadOptions:
         if self.on_error not in get_args(OnError):
             raise InputError(f"on_error {self.on_error!r}: write 'dates', 'stop' or 'skip'")
         if self.list_separator is not None and not self.list_separator.strip():
-            raise InputError("--list-separator: write what stands between the values of a cell, such as ';' or '|'")
+            raise InputError("--list-separator: write what separates the values of a cell, such as ';' or '|'")
         if self.columns is not None:
             object.__setattr__(self, "columns", _columns(self.columns))
         if self.labels is not None:
@@ -122,4 +122,4 @@ def _columns(given: object) -> dict[str, str | tuple[str, ...]] | None:
     try:
         return {role: names if isinstance(names, str) else tuple(names) for role, names in given.items()} or None  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
-        raise InputError(f"columns: {given!r} is no dict of columns; write {{'head': 'NAME', …}}") from None
+        raise InputError(f"columns: {given!r} is not a dict of columns; write {{'head': 'NAME', …}}") from None

@@ -182,10 +182,10 @@ def _reader_of(time_format: str) -> Callable[[str], Span]:
     """A function from text to codes, as `parse_span` is; a ValueError, in words, where the text is no time."""
     if time_format in EPOCHS:
         has_month = has_day = True
-        meaning = f"{time_format} time between the years 1 and 9999"
+        meaning = f"an {time_format} time between the years 1 and 9999"
     else:
         has_month, has_day = _check_format(time_format)
-        meaning = f"time of the form {time_format}, nor -inf for unknown"
+        meaning = f"a time of the form {time_format}, nor -inf for unknown"
 
     def read(text: str) -> Span:
         text = text.strip()
@@ -197,7 +197,7 @@ def _reader_of(time_format: str) -> Callable[[str], Span]:
             else:
                 date = datetime.strptime(text, time_format)
         except (ValueError, OverflowError, OSError):
-            raise ValueError(f"{text[:60]!r} is no {meaning}") from None
+            raise ValueError(f"{text[:60]!r} is not {meaning}") from None
         code = encode_date(date.year, date.month if has_month else 0, date.day if has_month and has_day else 0)
         return code, code
 

@@ -44,7 +44,7 @@ def time_code(time: str, precision: int, calendar: str | None = None) -> int:
         return UNKNOWN
     match = _TIME.match(time)
     if match is None:
-        raise ValueError(f"{time[:60]!r} is no time of a Wikibase; it writes +1815-12-10T00:00:00Z")
+        raise ValueError(f"{time[:60]!r} is not a time of a Wikibase; it writes +1815-12-10T00:00:00Z")
     year, month, day = int(match[1] + match[2]), int(match[3]), int(match[4])
     month, day = (0, 0) if precision == YEAR else (month, 0) if precision == MONTH else (month, day)
     is_julian = day and calendar is not None and calendar.endswith(_JULIAN)

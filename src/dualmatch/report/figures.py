@@ -127,20 +127,6 @@ def threshold_rows(findings: Findings) -> Rows:
     return rows
 
 
-def rounds_chart(rounds: Sequence[Mapping[str, Any]]) -> Chart:
-    """Pairs after each round, and how many of them changed."""
-    return lines(
-        [
-            Line("pairs believed", [(each["number"], each["pairs"]) for each in rounds], "one", dots=True),
-            Line("pairs changed", [(each["number"], each["changed"]) for each in rounds], "two", dots=True),
-        ],
-        "Pairs believed after each round, and how many of them changed",
-        x_label="round",
-        whole=True,
-        y_range=(0.0, 1.05 * max(1, *(max(each["pairs"], each["changed"]) for each in rounds))),
-    )
-
-
 def round_rows(rounds: Sequence[Mapping[str, Any]]) -> Rows:
     """What each round did; records of earlier versions have more fields, which are ignored."""
     return [

@@ -157,7 +157,7 @@ def _seeds(supervision: Pairs, setting: Setting, seed_pairs: int | None, folder:
         raise InputError(f"{folder / 'sup_pairs'}: no pairs; a supervised run needs seeds, so add some there")
     if seed_pairs is not None and not 0 < seed_pairs <= len(supervision):
         raise InputError(
-            f"{folder / 'sup_pairs'}: holds {len(supervision)} pairs; --seed-pairs must lie between 1 and that"
+            f"{folder / 'sup_pairs'}: holds {len(supervision)} pairs; --seed-pairs must be between 1 and that"
         )
     return supervision[:seed_pairs]
 
@@ -179,7 +179,7 @@ def _gold(supervision: Pairs, reference: Pairs, data: BenchmarkFolder) -> Pairs:
         both = np.intersect1d(supervision[:, column], reference[:, column])
         if len(both):
             raise InputError(
-                f"{data.path / 'ref_pairs'}: {side} entity {graph.entities[both[0]]} stands in sup_pairs too; "
+                f"{data.path / 'ref_pairs'}: {side} entity {graph.entities[both[0]]} is also in sup_pairs; "
                 "gold pairs are 1-to-1, so take it out of one of them"
             )
     return np.concatenate([supervision, reference])

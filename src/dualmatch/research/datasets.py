@@ -258,7 +258,7 @@ class _PartFile:
         if answer.is_redirect or not answer.ok:
             return
         if answer.headers.get("Content-Type", "").startswith("text/html"):
-            raise ConnectionError("a web page came instead of the file: perhaps a network that wants you to log in")
+            raise ConnectionError("a web page came instead of the file: perhaps the network requires a login")
         resumes = answer.status_code == http.HTTPStatus.PARTIAL_CONTENT
         if resumes and not answer.headers.get("Content-Range", "").startswith(f"bytes {self.received}-"):
             self.path.unlink()

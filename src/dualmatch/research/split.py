@@ -65,7 +65,7 @@ def split_graph(
     """
     for name, value, most in (("overlap", overlap, 1.0), ("without_partner", without_partner, 0.9)):
         if not 0 <= value <= most:
-            raise InputError(f"{name}: {value:g} lies outside 0…{most:g}")
+            raise InputError(f"{name}: {value:g} is outside 0…{most:g}")
     rng = np.random.default_rng(random_seed)
     columns = graph.head, graph.relation, graph.tail, graph.begin, graph.end
     order = fact_order(*columns, n_entities=graph.n_entities, n_relations=graph.n_relations)

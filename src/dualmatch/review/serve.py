@@ -41,7 +41,7 @@ class Endpoint:
         except ValueError:
             raise InputError(f"--host {self.host}: is not an IP address; give one such as {LOOPBACK}") from None
         if address.is_unspecified:
-            raise InputError(f"--host {self.host}: stands for every address; give the one that browsers will ask for")
+            raise InputError(f"--host {self.host}: means every address; give the one that browsers will ask for")
 
     @property
     def is_loopback(self) -> bool:

@@ -120,7 +120,7 @@ def explain(
     """
     known = read_explanation_basis(alignment) if isinstance(alignment, str | Path) else alignment
     if not isinstance(known, Alignment | ExplanationBasis):
-        raise InputError(f"{known!r} is no alignment; give one, or the path of a file of links")
+        raise InputError(f"{known!r} is not an alignment; give one, or the path of a file of links")
     return explain_entity(known, entity, target=target, versus=versus)
 
 
@@ -175,7 +175,7 @@ def _about_run(
     if about["format"] in _FORMATS_BEFORE:
         for name, kind in (("config", dict), ("inputs", dict), ("alignment", str)):
             if not isinstance(about[name], kind):
-                raise ValueError(f"{name} is no {kind.__name__}")
+                raise ValueError(f"{name} is not a {kind.__name__}")
         return about["config"], InputSpec.from_dict(about["recipe"]), about["inputs"], about["alignment"]
     if about["format"] != _FORMAT:
         raise ValueError(f"format {about['format']}, not {_FORMAT}")
@@ -269,7 +269,7 @@ def _check_inputs(hashes: Mapping[Path, str | None], companion: Path) -> None:
     for path, sha256 in hashes.items():
         exists = path.is_file()
         if sha256 is not None and not exists:
-            wrong.append(f"{path}: is gone; if it lies elsewhere now, say where with --folder, else align again")
+            wrong.append(f"{path}: is gone; if it has moved, name its folder with --folder, otherwise align again")
         elif exists and (sha256 is None or sha256_of(path) != sha256):
             wrong.append(f"{path}: has changed since {companion.name} was written; bring it back, or align again")
     if wrong:

@@ -47,7 +47,9 @@ class FinishedRun:
         pairs, confidence = read_links(self.links, call.naming, call.output_format)
         for side, graph in enumerate((self.graphs.source, self.graphs.target)):
             if strange := next((pair[side] for pair in pairs if pair[side] not in graph.entity_rows), None):
-                raise InputError(f"{self.links}: {strange!r} is no entity of {graph.name}; align again with --force")
+                raise InputError(
+                    f"{self.links}: {strange!r} is not an entity of {graph.name}; align again with --force"
+                )
         return {source: (target, sure) for (source, target), sure in zip(pairs, confidence.tolist(), strict=True)}
 
     @property

@@ -69,7 +69,7 @@ class RunFolder:
         something else, or it cannot be made or written into.
         """
         if resume and force:
-            raise InputError("--resume continues a run and --force begins it anew; give one of them")
+            raise InputError("--resume continues a run and --force starts it again; give one of them")
         _check_kind(path, resume)
         is_new = not os.path.exists(path)
         try:
@@ -154,11 +154,11 @@ class RunFolder:
         for name in dict.fromkeys((*record.hashes, *now.hashes)) if not changed else ():
             if now.hashes.get(name) != record.hashes.get(name):
                 gone = "is gone" if now.hashes.get(name) is None else "has changed"
-                changed.append(f"{name}: {gone} since the run began; bring it back as it was")
+                changed.append(f"{name}: {gone} since the run started; bring it back as it was")
         if changed:
             listed = "\n".join(f"  {each}" for each in changed)
             raise InputError(
-                f"{self.path}: the run cannot be resumed as asked; give what it had, or begin it anew with --force "
+                f"{self.path}: the run cannot be resumed like this; give what it had, or start it again with --force "
                 f"instead of --resume:\n{listed}"
             )
 
@@ -295,7 +295,7 @@ def _check_kind(path: Path, resume: bool) -> None:
         raise InputError(f"{path / STAGES}: is a link to another folder; give a run a folder of its own")
     held = set(os.listdir(path)) if os.path.isdir(path) else set()
     if resume and not held & {*_RECORDS, LOCK}:
-        raise InputError(f"{path}: no run was begun in it, so there is none to resume; leave --resume out")
+        raise InputError(f"{path}: no run was started in it, so there is nothing to resume; leave --resume out")
     strange = sorted(name for name in held - {*_RECORDS, LOCK, STAGES} if not name.startswith(f".{RECORD}."))
     if strange and held.isdisjoint(_RECORDS):
         shown = ", ".join(strange[:3]) + (" …" if len(strange) > 3 else "")

@@ -186,5 +186,5 @@ def _check_layout(path: Path) -> None:
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
     raise InputError(
         f"{path}: holds neither triples_1 and triples_2 (a benchmark folder) nor rel_triples_1 and rel_triples_2 "
-        f"(OpenEA's), but {shown or 'nothing'}; give the two files that are to be aligned, SOURCE and TARGET"
+        f"(OpenEA's), but {shown or 'nothing'}; give the two files to be aligned, SOURCE and TARGET"
     )

@@ -198,7 +198,7 @@ def _read(path: Path, of_version_0_1_0: dict[str, Any] | None = None) -> dict[st
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a file of options") from None
     except ValueError as error:
-        problem = "cannot be read as the record of a run" if is_record else "is no TOML"
+        problem = "cannot be read as the record of a run" if is_record else "is not TOML"
         raise InputError(f"{path}: {problem} ({in_brief(error)}); {'align again' if is_record else 'fix it'}") from None
     options = record.get("options", of_version_0_1_0) if isinstance(record, dict) else of_version_0_1_0
     if not isinstance(options, dict):

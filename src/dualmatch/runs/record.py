@@ -73,7 +73,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         if not _STAGE_FILE.fullmatch(self.file):
-            raise ValueError(f"{self.file[:80]!r} does not lie in stages/")
+            raise ValueError(f"{self.file[:80]!r} is not in stages/")
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,10 @@ def _check_rows(
     for row in rows:
         for column in numbers:
             if not isinstance(row.get(column), int | float) or not abs(row[column]) < _LARGEST:
-                raise ValueError(f"{name}: {column} is no number in a row")
+                raise ValueError(f"{name}: {column} is not a number in some row")
         for column in texts:
             if not isinstance(row.get(column), str):
-                raise ValueError(f"{name}: {column} is no text in a row")
+                raise ValueError(f"{name}: {column} is not text in some row")
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class RunRecord:
         """Each option that is not what it was, with both values."""
         before, after = self.terms(), now.terms()
         return [
-            f"{_typed(name)}: {_shown(before.get(name))} when the run began, {_shown(after.get(name))} now"
+            f"{_typed(name)}: {_shown(before.get(name))} when the run started, {_shown(after.get(name))} now"
             for name in dict.fromkeys((*before, *after))
             if before.get(name) != after.get(name)
         ]
@@ -264,12 +264,14 @@ def read_folder_record(folder: Path) -> RunRecord | None:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable folder") from None
     except _INVALID as error:
         raise InputError(
-            f"{path}: is no record of a run ({in_brief(error)}); begin the run anew with --force"
+            f"{path}: is not the record of a run ({in_brief(error)}); start the run again with --force"
         ) from None
     if record.state != "finished":
         check_version(folder, record.version)
     elif record.outputs.get("links") not in record.results:
-        raise InputError(f"{path}: is no record of a finished run (it names no links); begin the run anew with --force")
+        raise InputError(
+            f"{path}: is not the record of a finished run (it names no links); start the run again with --force"
+        )
     return record
 
 
@@ -310,8 +312,8 @@ def check_version(folder: Path, version: str) -> None:
     """Refuse to resume a run of another version; what such a run has finished can still be read."""
     if version != __version__:
         raise InputError(
-            f"{folder}: this run was begun with dualmatch {version}, and this is {__version__}, which may come to "
-            "other results; finish it with that version, or begin it anew with --force"
+            f"{folder}: this run was started with dualmatch {version}, and this is {__version__}, which may come to "
+            "other results; finish it with that version, or start it again with --force"
         )
 
 
@@ -334,7 +336,7 @@ def check_free(path: Path, record: RunRecord | None, resume: bool) -> None:
         raise InputError(f"{path}: holds a finished run; choose another folder, or replace it with --force")
     if record.verb == "update":
         raise InputError(f"{path}: holds an interrupted update; {record.way_on}")
-    raise InputError(f"{path}: holds an interrupted run; resume it with --resume, or begin it anew with --force")
+    raise InputError(f"{path}: holds an interrupted run; resume it with --resume, or start it again with --force")
 
 
 def path_within(folder: Path, path: Path) -> str:

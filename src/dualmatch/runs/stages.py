@@ -112,7 +112,7 @@ def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
     shape = int(about["shape"][0]), int(about["shape"][1])
     scale, differ = about["scale"], float(about["differ"])
     if not 0 <= differ <= 1 or (scale is not None and not 0 <= float(scale[0]) < 1e15):
-        raise ValueError("its rates are none")  # NaN is neither
+        raise ValueError("its rates are not numbers from 0 to 1")  # NaN is neither
 
     def both(name: str, *sizes: int | None, kind: str = "chance") -> tuple[Any, Any]:
         """Two rows of numbers of these sizes."""

@@ -95,7 +95,7 @@ def relational_embeddings(
     epochs = _epochs(config, seeds, (source, target), pseudo)
     if trainer.epoch > epochs:
         raise InputError(
-            f"the checkpoint has {trainer.epoch} epochs behind it, {epochs} were asked for; delete it to start anew"
+            f"the checkpoint has {trainer.epoch} epochs behind it, {epochs} were asked for; delete it to start again"
         )
     while trainer.epoch < epochs:
         trainer.run_epoch(epochs, progress)
@@ -157,7 +157,7 @@ class Trainer:
         """Resume from a checkpoint of the same graphs, seeds and config."""
         if checkpoint.fingerprint != self._fingerprint():
             raise InputError(
-                "the checkpoint is of another training (other graphs, seeds, options, --seed); delete it to start anew"
+                "the checkpoint is of another training (other graphs, seeds, options, --seed); delete it to start again"
             )
         arrays = checkpoint.arrays
         for name, parameter in self.trained.items():
