@@ -45,7 +45,7 @@ FACTS = [("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")
         (lambda graph: dualmatch.align(graph, graph, forbid=3), "forbidden pairs: "),
         (lambda graph: dualmatch.align(graph, graph, literals=3), "literals: give a pair"),
         (lambda graph: dualmatch.align(graph, graph, literals=({}, {})), "literals: give a pair"),
-        (lambda graph: dualmatch.align(graph, graph, engine="dask"), "engine: 'dask' is none"),
+        (lambda graph: dualmatch.align(graph, graph, engine="dask"), "engine: 'dask' is not an engine"),
         (lambda graph: dualmatch.align(graph, graph, progress=True), "progress: True cannot be called"),
         (lambda graph: dualmatch.write_alignment(3, "x.tsv"), "3 is not an alignment"),
         (

@@ -57,7 +57,7 @@ def facts(count: int = 40, **changes: object) -> TemporalGraph:
         ({}, None),
         ({"begin": None, "end": None}, "no fact has a time: were the time columns or predicates found?"),
         ({"begin": lambda i: 1900 if i % 2 else 1901 + i}, "50% of the begins are 1900: a placeholder?"),
-        ({"end": lambda i: "9999-12-31" if i == 5 else 1960 + i}, "1 ends lie after 2100, 9999-12-31 among them"),
+        ({"end": lambda i: "9999-12-31" if i == 5 else 1960 + i}, "1 ends are after 2100, such as 9999-12-31"),
         ({"begin": lambda i: f"{1900 + i}-01-01"}, "100% of the begins given to the day are a first of January"),
         ({"relation": lambda i: "x" if i else "y"}, "98% of the facts have the relation 'x'"),
         ({"tail": lambda i: "unknown" if i % 2 else f"b{i}"}, "50% of the facts are about 'unknown': a placeholder?"),

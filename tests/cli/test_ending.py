@@ -84,7 +84,7 @@ def test_an_output_that_is_no_file_is_refused(facts: Path, word: str, capsys: py
         ('[source]\nlabels = "a\\u0000b"', "holds a NUL"),
         (f"top = {'9' * 5000}", "is not TOML"),
         (f"x = {'[' * 100_000}", "is not TOML"),
-        ("x = '\xff'", "no UTF-8"),
+        ("x = '\xff'", "not UTF-8"),
     ],
 )
 def test_an_odd_file_of_options_is_refused_in_words(

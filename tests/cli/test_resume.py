@@ -239,7 +239,7 @@ def test_changed_options_are_named_all_at_once(
     assert "  --max-fdr: 0.1 when the run started, none now" in said
     assert "  --many-to-one: false when the run started, true now" in said
     assert "  --reasons: false when the run started, true now" in said
-    assert said.count("when the run began") == 3
+    assert said.count("when the run started") == 3
     said = refused(call(world, run, "--resume", "--max-fdr", "0.1", "-o", str(tmp_path / "x.tsv")), capsys, tmp_path)
     assert f"  -o: links.tsv when the run started, {tmp_path / 'x.tsv'} now" in said
     reading = ["--max-errors", "5", "--format", "csv", "--format", "tsv", "--time-predicate", "begin=b"]
@@ -247,7 +247,7 @@ def test_changed_options_are_named_all_at_once(
     assert "  --max-errors: 1000 when the run started, 5 now" in said
     assert '  --format: by the names of the files when the run started, {"source": "csv", "target": "tsv"} now' in said
     assert "  --time-predicate: the usual ones when the run started, {" in said
-    assert said.count("when the run began") == 3
+    assert said.count("when the run started") == 3
     main(call(world, run, "--resume", "--max-fdr", "0.1", "--memory-limit", "4GB"))  # changes no byte of evidence
 
 
@@ -264,7 +264,7 @@ def test_changed_and_missing_inputs_are_named(
     seeds.write_text("".join(seeds.read_text().splitlines(keepends=True)[1:]))
     said = refused(call(data, run, "--seeds", str(seeds), "--resume"), capsys, tmp_path)
     for path, what in ((data / "triples_2", "changed"), (data / "time_id", "gone"), (seeds, "changed")):
-        assert f"{path}: {'is' if what == 'gone' else 'has'} {what} since the run began" in said
+        assert f"{path}: {'is' if what == 'gone' else 'has'} {what} since the run started" in said
     assert "triples_1" not in said
 
 
@@ -275,7 +275,7 @@ def test_another_version_is_refused_by_name(
     interrupted(world, run, monkeypatch)
     told = json.loads((run / RECORD).read_text())
     (run / RECORD).write_text(json.dumps({**told, "version": "0.0.7"}))
-    assert "begun with dualmatch 0.0.7" in refused(call(world, run, "--resume"), capsys, tmp_path)
+    assert "started with dualmatch 0.0.7" in refused(call(world, run, "--resume"), capsys, tmp_path)
     (run / RECORD).write_text("{")
     assert "is not the record of a run" in refused(call(world, run, "--resume"), capsys, tmp_path)
 
@@ -309,7 +309,7 @@ def test_a_folder_is_begun_resumed_and_replaced_as_asked(
     world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    assert "no run was begun in it" in refused(call(world, run, "--resume"), capsys, tmp_path)
+    assert "no run was started in it" in refused(call(world, run, "--resume"), capsys, tmp_path)
     interrupted(world, run, monkeypatch)
     assert "resume it with --resume, or start it again with --force" in refused(call(world, run), capsys, tmp_path)
     assert "is not finished" in refused(["report", str(run), "-o", str(tmp_path / "r.html")], capsys, tmp_path)

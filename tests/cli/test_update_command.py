@@ -167,7 +167,7 @@ def test_a_finished_run_of_another_version_is_read(
     assert "option of_tomorrow" in said
     called("update", plain, *facts)
     again = ["align", str(place / "s-old.tsv"), str(place / "t-old.tsv"), "--run", str(plain), "--resume"]
-    assert "begun with dualmatch 9.9" in refused(again, capsys, place)
+    assert "started with dualmatch 9.9" in refused(again, capsys, place)
 
 
 def names_in(*files: Path) -> set[str]:
