@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -231,6 +232,39 @@ def test_a_doctored_record_is_refused_or_read(
     )
     assert codes.count(2) > 5
     assert ends(calls[verb], capsys) == 0
+
+
+def without_side(data: dict[str, Any], run: Path) -> None:
+    del data["inputs"]["source"]
+
+
+def with_text_in_log(data: dict[str, Any], run: Path) -> None:
+    stage = data["stages"]["round"]
+    with np.load(run / stage["file"]) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    about = json.loads(arrays["about"].tobytes())
+    about["log"][0]["seconds"] = "x"
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(run / stage["file"], **arrays)
+    content = (run / stage["file"]).read_bytes()
+    stage["content"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+
+
+@pytest.mark.parametrize("spoil", [None, without_side, with_text_in_log])
+def test_a_doctored_run_is_not_resumed(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[dict[str, Any], Path], None] | None
+) -> None:
+    run = shutil.copytree(made / "run", tmp_path / "begun")
+    data = json.loads((run / "run.json").read_text())
+    data |= {"state": "running", "results": {}, "outcome": None}
+    if spoil is not None:
+        spoil(data, run)
+    (run / "run.json").write_text(json.dumps(data))
+    for path in run.glob("links.tsv*"):
+        path.unlink()
+    call = ["align", str(made / "a.csv"), str(made / "b.csv"), "--seeds", str(made / "seeds.tsv"), "--run", str(run)]
+    assert ends([*call, "--resume"], capsys) == (0 if spoil is None else 2)
+    assert (run / "links.tsv").exists() == (spoil is None)
 
 
 def test_an_archive_that_promises_too_much_is_refused(made: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,8 +99,8 @@ class Outcome:
 
     def __post_init__(self) -> None:
         """Refuse rows that a report could not draw."""
-        _check_rows("rounds", self.rounds or (), [each.name for each in fields(Round)])
-        _check_rows("relations", self.relations or (), ("score", "support"), ("source", "target", "direction"))
+        check_rows("rounds", self.rounds or (), [each.name for each in fields(Round)])
+        check_rows("relations", self.relations or (), ("score", "support"), ("source", "target", "direction"))
 
     @classmethod
     def of(cls, alignment: Alignment, cost: Cost) -> Self:
@@ -115,9 +115,8 @@ class Outcome:
         )
 
 
-def _check_rows(
-    name: str, rows: Iterable[Mapping[str, Any]], numbers: Iterable[str], texts: Iterable[str] = ()
-) -> None:
+def check_rows(name: str, rows: Iterable[Mapping[str, Any]], numbers: Iterable[str], texts: Iterable[str] = ()) -> None:
+    """A ValueError where a row has no finite number, or no text, in one of these columns."""
     for row in rows:
         for column in numbers:
             if not isinstance(row.get(column), int | float) or not abs(row[column]) < _LARGEST:
@@ -257,7 +256,7 @@ def read_folder_record(folder: Path) -> RunRecord | None:
     try:
         record = _record(read_json(path))
         if record.version == __version__:
-            _ = record.config, record.spec
+            _ = record.config, record.spec, record.terms()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

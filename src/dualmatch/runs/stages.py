@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from dualmatch.graph.times import Precision
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
 from dualmatch.methods.evidence.state import COVERAGES, SIZE_CLASSES, Model, Round, RoundState
+from dualmatch.runs.record import check_rows
 
 _SIDES = ("source", "target")
 _CERTAIN = 1e-12
@@ -48,6 +49,7 @@ def read_rounds(path: Path) -> Rounds:
         sizes = [len(stored.arrays.get(f"known.{name}_class", ())) for name in _SIDES]
         state = state_of_chances(sp.csr_array(stored.matrix("beliefs.probability")), (sizes[0], sizes[1]))
         return Rounds(state, first_pairs, (), converged=True)
+    check_rows("rounds", stored.about["log"], [each.name for each in fields(Round)])
     log = tuple(Round(**row) for row in stored.about["log"])
     return Rounds(state_of(stored.about["state"], stored.arrays), first_pairs, log, converged=False)
 
