@@ -124,6 +124,12 @@ _DEEP = {
     "strings.jsonld": '{"http://e/x":"}\\\\\\"}","http://e/a":' * 3000 + "1" + "}" * 3000,
     "terms.ttl": f"{TRIPLE}<http://e/s> <http://e/p> " + "<<( <http://e/s> <http://e/p> " * 1500 + "1" + " )>>" * 1500,
     "comments.ttl": f"{TRIPLE}<http://e/s> <http://e/p> " + _COMMENTED * 3000 + "1" + ")>>" * 3000,
+    **{
+        f"hidden-{at}.ttl": f"{TRIPLE}<http://e/s#t> <http://e/p#q> " + hiding * 3000 + "1" + ")>>" * 3000
+        for at, hiding in enumerate(
+            ["<<(#)>>\n:s :p\n", "<<( <http://e/a#b>#)>>\n:p ", "<<( :s#<a#b> )>>\n:p ", "<<( :s :p#<a#b>)>>\n"]
+        )
+    },
     "before.ttl": f"{TRIPLE}<http://e/s> <http://e/p> '{')>>' * 3000}' . <http://e/s> <http://e/p> "
     + "<<( :s :p " * 3000,
     "elements.rdf": XML.format("<e:a><e:b>" * 700 + "</e:b></e:a>" * 700),

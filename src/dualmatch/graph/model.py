@@ -199,7 +199,7 @@ class TemporalGraph:
         >>> str(graph.shown(0)), str(graph.shown(1))
         ('Ada Lovelace [Q7259]', 'Q1')
         """
-        known = {*self.entities, *self.relations}
+        known = {*self.entities, *self.relations} if labels else set()
         labelled = copy(self)  # nothing else changes, so nothing is checked again
         own = {name: label for name, label in labels.items() if name in known}
         object.__setattr__(labelled, "labels", {**self.labels, **own})

@@ -24,8 +24,8 @@ def assembled(
     their tables need not be in memory twice.
     """
     empty = pl.DataFrame(schema=dict.fromkeys(NAMES, pl.String) | dict.fromkeys(INTERVAL, pl.Int32))
-    facts = pl.concat([empty, *facts_of], rechunk=True)
-    dates = pl.concat([empty.drop("tail"), *dates_of], rechunk=True)
+    facts = pl.concat(facts_of or [empty], rechunk=True)
+    dates = pl.concat(dates_of or [empty.drop("tail")], rechunk=True)
     facts_of.clear()
     dates_of.clear()
     entities, ends = numbered(pl.concat([facts["head"], facts["tail"], dates["head"], *others]))

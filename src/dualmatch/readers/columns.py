@@ -230,8 +230,8 @@ def _place(name: str, names: Sequence[str], where: str) -> int:
     )
 
 
-def numbered(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
-    """Distinct values of a text column without nulls, sorted, and the row of each value among them.
+def numbered(values: pl.Series, in_order: bool = True) -> tuple[pl.Series, NDArray[np.int32]]:
+    """Distinct values of a text column without nulls, sorted unless that is not asked for, and the row of each value.
 
     Sorted, so that the numbers do not depend on the order in which a file names things. Values are looked up by a
     64-bit hash, several times faster than by their text; should two of them ever share a hash, the check at the end
@@ -242,7 +242,8 @@ def numbered(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
     (['a', 'b'], [1, 0, 1])
     """
     keys = values.hash()
-    distinct = values.gather(keys.arg_unique()).sort()
+    distinct = values.gather(keys.arg_unique())
+    distinct = distinct.sort() if in_order else distinct
     rows = _rows_among(keys, distinct.hash())
     if (distinct.gather(rows) == values).all():
         return distinct, rows

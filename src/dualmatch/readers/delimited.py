@@ -13,7 +13,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain, compress, islice
+from itertools import accumulate, chain, compress, islice, repeat
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -97,8 +97,10 @@ class _Table:
                 raise InputError(f"{shown(self.path)}:{line}: no CSV up to here ({error}); fix the quotes") from None
             if not records:
                 return
-            # A quoted field may hold line breaks.
-            heights = (1 + sum(field.count("\n") for field in record) for record in records)
+            # A quoted field may hold line breaks; mostly none does, and each line is a record.
+            heights: Iterable[int] = repeat(1, len(records))
+            if reader.line_num - before != len(records):
+                heights = (1 + sum(field.count("\n") for field in record) for record in records)
             *numbers, self.number = accumulate(heights, initial=self.number)
             if self.shape is None:
                 start = next((row for row, record in enumerate(records) if _is_filled(record)), None)

@@ -90,7 +90,7 @@ class TimeParser:
         return first, last
 
     def _spans(self, texts: pl.Series) -> tuple[Codes, Codes]:
-        distinct, rows = numbered(texts.fill_null(""))
+        distinct, rows = numbered(texts.fill_null(""), in_order=False)
         first = _plain_days(distinct) if self.time_format is None else np.full(len(distinct), WRONG, np.int32)
         odd = np.flatnonzero(first == WRONG)
         if len(odd) == 0:

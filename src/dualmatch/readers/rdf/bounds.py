@@ -47,6 +47,8 @@ class BoundedFile:
 
     def _checked(self) -> bytes:
         data = self._file.read(_PIECE)
+        if self._format in _HAS_TERMS and data and not data.endswith(b"\n"):
+            data += self._file.readline(_PIECE)  # no comment and no IRI is cut
         if self._format == "rdfxml":
             data = self._with_whole_declarations(data)
             self._check_entities(data)
@@ -162,15 +164,38 @@ class _Tokens(ABC):
 class _TripleTerms(_Tokens):
     """Triple terms of Turtle and TriG."""
 
-    _IGNORED: Final = re.compile(rb"<[^<>\s]*>|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*")
+    _IGNORED: Final = re.compile(rb"<(?!\()[^<>\s]*>|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = b"\n"
 
     def _without_comments(self, data: bytes) -> bytes:
-        may_hide = b"#" in data and (self._depth > 0 or b"<<(" in data)
+        may_hide = b"#" in data and (self._depth > 0 or b"<<(" in data) and not _are_in_iris(self._last + data)
+        self._last = data[-1:]
         return self._IGNORED.sub(b"", data) if may_hide else data
 
     def _steps(self, one: NDArray[np.uint8], end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         begins, ends = (np.flatnonzero(_at(one, token)[:end]) for token in (b"<<(", b")>>"))
         return np.append(begins, ends), np.repeat([1, -1], [len(begins), len(ends)])
+
+
+_DELIMITS: Final = np.zeros(256, bool)  # what no IRI holds
+_DELIMITS[list(b"<>\"' \t\r\n")] = True
+
+
+def _are_in_iris(data: bytes) -> bool:
+    """Whether every ``#`` is part of an IRI, so that there is no comment; far faster than to leave out comments."""
+    one = np.frombuffer(data, np.uint8)
+    hashes, marks = np.flatnonzero(one == ord("#")), np.flatnonzero(_DELIMITS[one])
+    after = np.searchsorted(marks, hashes)
+    if not after[0] or after[-1] == len(marks):
+        return False
+    begin, end = marks[after - 1], marks[after]
+    are_brackets = (one[begin] == ord("<")) & (one[end] == ord(">"))
+    # A comment may follow "<<" and "<<(".
+    alone = (one[begin + 1] != ord("(")) & (one[np.maximum(begin - 1, 0)] != ord("<")) & (begin > 0)
+    return bool((are_brackets & alone).all())
 
 
 class _Elements(_Tokens):
@@ -221,11 +246,11 @@ class _Elements(_Tokens):
         return np.concatenate([begins, ends, closed]), np.repeat([1, -1], sizes)
 
 
+_HAS_TERMS: Final = ("turtle", "trig")
 _NESTINGS: Final[dict[str, Callable[[], _Nesting]]] = {
     "jsonld": _Brackets,
     "rdfxml": _Elements,
-    "turtle": _TripleTerms,
-    "trig": _TripleTerms,
+    **dict.fromkeys(_HAS_TERMS, _TripleTerms),
 }
 
 

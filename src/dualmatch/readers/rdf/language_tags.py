@@ -49,6 +49,10 @@ class LanguageTags:
         data = _LONG.sub(self._shorten, data)
         return _LONG_KEY.sub(self._shorten, data) if self._has_maps else data
 
+    def shortened_json(self, data: bytes) -> bytes:
+        """Shorten tags of JSON-LD: only what names a language can have one."""
+        return self.shortened(data) if self._has_maps or b"@language" in data else data
+
     def file_with_short(self, file: BinaryIO) -> BinaryIO:
         """Shorten a file as it is read."""
         return as_file(map(self.shortened, blocks(file, 1 << 20)))

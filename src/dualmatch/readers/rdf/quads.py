@@ -68,7 +68,7 @@ def read_quads(
             parts.append(quads if keeps_texts else _cut(quads))
             parser.take(parser.quads_of_lines(others))
     elif format == "jsonld":  # whose parser leaves out what has a long tag without a word
-        pieces = contexts.filled(map(tags.shortened, blocks(file, 1 << 20)))
+        pieces = contexts.filled(map(tags.shortened_json, blocks(file, 1 << 20)))
         parser.take(parser.quads_of_file(as_file(pieces), are_short=True))
     elif path == STANDARD_INPUT:
         parser.take(parser.quads_of_file(tags.file_with_short(file), are_short=True))
