@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -81,6 +82,11 @@ class Client:
 
     def post(self, path: str, **fields: object) -> Answer:
         return self.ask(path, "POST", urlencode(fields))
+
+
+def weights_in(page: str) -> list[float]:
+    """The numbers of a page that have a sign."""
+    return [float(each.replace("−", "-").replace(",", "")) for each in re.findall(r">([+−][\d,]+\.\d\d)<", page)]
 
 
 @contextmanager

@@ -469,8 +469,8 @@ def test_aligning_again_is_in_the_menu(aligned: AppServer) -> None:
     assert client.ask("/1/links.tsv").body == client.ask("/1/links.tsv?of=1").body != first
     reports = [client.ask(path).text for path in ("/1/report", "/1/report?of=1", "/1/report?of=0")]
     assert reports[0] == reports[1]
-    assert "Alignment links.reviewed.tsv" in reports[0]
-    assert "Alignment links.tsv" in reports[2]
+    assert "<h1>archive.csv and register.csv, aligned again</h1>" in reports[0]
+    assert "<h1>archive.csv and register.csv</h1>" in reports[2]
     for text, here in zip(reports, ("Aligned again", "Aligned again", "First run"), strict=True):
         (runs,) = re.findall(r'<nav class="menu" aria-label="Runs">(.*?)</nav>', text)
         assert re.findall(r'aria-current="page">([^<]*)<', runs) == [here]

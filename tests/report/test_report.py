@@ -24,7 +24,7 @@ from dualmatch.report.page import report_page
 from dualmatch.runs.options_file import options_of, record_of
 from dualmatch.runs.record import Cost, Outcome, RunRecord, read_record, write_record
 from html_check import Page
-from reviewing import OpenPage, assert_accessible
+from reviewing import OpenPage, assert_accessible, weights_in
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",
@@ -152,7 +152,7 @@ def test_examples_add_up(links: Path) -> None:
     assert len(articles) == 15
     sums = 0
     for table in (table for article in articles for table in re.findall(r"<table>.*?</table>", article)):
-        *parts, total = map(float, re.findall(r">([+-]\d+\.\d\d)<", table))
+        *parts, total = weights_in(table)
         assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 5))
         sums += 1
     assert sums >= 9

@@ -322,6 +322,25 @@ def test_a_note_and_who_wrote_it(review: Review) -> None:
     assert "ada,<b>was a ship</b>" in client.ask("/export/decisions.csv").text
 
 
+def test_a_proposal_that_was_accepted_for_another_gives_way_to_the_next(review: Review) -> None:
+    session, client = review
+    (found,) = [row for row, _ in session.also_proposed(PAIR, PAIR + 1)]
+    assert found == PAIR + 1
+    assert (
+        f'Also the best candidate of <a href="/pair/{PAIR + 1}?">' in client.ask(f"/pair/{PAIR}?show={PAIR + 1}").text
+    )
+    assert client.post("/decide", accept=PAIR + 1, source=PAIR, seen=0).status == 303
+    page = client.ask(f"/pair/{PAIR + 1}").text
+    assert "That one was accepted for another entity" in page
+    assert f'name="target" value="{PAIR}"' in page  # which is likely enough by now
+    assert "Also the best candidate" not in page
+    (row,) = re.findall(rf"/pair/{PAIR + 1}\?.*?</tr>", client.ask("/").text, re.DOTALL)
+    assert "accepted for another" in row
+    assert client.ask("/").text.count("accepted for another") == 1
+    page = client.ask(f"/pair/{PAIR + 1}?show={PAIR + 1}").text
+    assert f'It was accepted for <bdi class="name">s{PAIR}</bdi>' in page
+
+
 def test_entangled_pairs_are_settled_by_one_answer(review: Review) -> None:
     session, client = review
     found = session.entangled(PAIR)

@@ -21,7 +21,7 @@ from dualmatch.links.opinions import Verdict
 from dualmatch.links.read import read_links
 from dualmatch.review.serve import ReviewServer
 from dualmatch.review.session import Session
-from reviewing import DOUBTFUL, Client, served
+from reviewing import DOUBTFUL, Client, served, weights_in
 
 
 def first_pair(client: Client) -> int:
@@ -82,7 +82,7 @@ def test_a_pair_shows_what_adds_up_and_what_the_run_says(client: Client, serving
     assert f"Linked with {name}, confidence {confidence:.3f}." in page
     table = re.search(r'<table[^>]* class="pairs reasons">.*?</table>', page, re.DOTALL)
     assert table is not None
-    *parts, total = map(float, re.findall(r">([+-]\d+\.\d\d)<", table[0]))
+    *parts, total = weights_in(table[0])
     assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 1))
     assert total == pytest.approx(np.log(confidence / (1 - confidence)), abs=0.01)
     none = basis.unlinked

@@ -67,7 +67,11 @@ def pair_of(serving: ReviewServer, name: str) -> str:
 
 
 def numbers(page: Page, selector: str) -> list[float]:
-    return [float(text) for text in page.locator(selector).all_inner_texts() if text.strip()]
+    return [
+        float(text.replace("−", "-").replace(",", ""))
+        for text in page.locator(selector).all_inner_texts()
+        if text.strip()
+    ]
 
 
 def test_names_are_shown_found_and_lead_to_their_own_pair(serving: ReviewServer, open_page: OpenPage) -> None:

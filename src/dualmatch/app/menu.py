@@ -36,7 +36,9 @@ def _nav(links: Mapping[str, str], here: str, **attributes: str) -> Markup:
 def result_in_words(place: int, of: int) -> str:
     """Which of so many results it is.
 
-    >>> [result_in_words(place, 3) for place in range(3)]
-    ['First run', 'Aligned again, 1', 'Aligned again, 2']
+    >>> [result_in_words(place, 3) for place in range(3)], result_in_words(0, 1)
+    (['First run', 'Aligned again, 1', 'Aligned again, 2'], 'The run')
     """
+    if of == 1:
+        return "The run"
     return "First run" if not place else "Aligned again" if of == 2 else f"Aligned again, {place}"

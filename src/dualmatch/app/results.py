@@ -57,8 +57,9 @@ class Results:
 
     def report(self, pair: Pair, links: Path) -> str:
         """The report of one of the results of a pair, as a page of the app."""
-        at, results = f"/{pair.number}", pair.results
-        around = Surroundings(menu_of(pair, "Report", results.index(links)), f"{at}/review", f"{at}/links")
+        at, place = f"/{pair.number}", pair.results.index(links)
+        title = f"{pair.names[0]} and {pair.names[1]}{', aligned again' if place else ''}"
+        around = Surroundings(title, menu_of(pair, "Report", place), f"{at}/review", f"{at}/links")
         return self._reports.of(links, lambda: report_page(self._findings(pair, links), around), around)
 
     def _findings(self, pair: Pair, links: Path) -> Findings:

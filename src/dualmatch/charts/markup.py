@@ -88,15 +88,25 @@ def chance(probability: float) -> str:
     return "< 0.1 %" if probability < 0.001 else "> 99.9 %" if probability > 0.999 else percent(probability)
 
 
+def signed(value: float, decimals: int = 2) -> str:
+    """A number that is for or against, with the sign that print has for it.
+
+    >>> signed(-0.244), signed(7.0, 1), signed(-1429.41)
+    ('−0.24', '+7.0', '−1,429.41')
+    """
+    return f"{value:+,.{decimals}f}".replace("-", "−")
+
+
 def templates(package: str, **more: Any) -> Environment:
     """The templates of a package: they escape what they are given, and refuse names they do not know.
 
-    `more` can be used in all of them, besides ``name``, ``visible`` and the filters ``percent`` and ``chance``.
+    `more` can be used in all of them, besides ``name``, ``visible`` and the filters
+    ``percent``, ``chance`` and ``signed``.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # costs more than all else here: only for pages
 
     loader = PackageLoader(package)
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     made.globals.update(name=name_of, visible=visible, **more)
-    made.filters.update(percent=percent, chance=chance)
+    made.filters.update(percent=percent, chance=chance, signed=signed)
     return made

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualmatch.charts.chart import Chart
 from dualmatch.charts.distributions import STYLES, Years, times_chart, verdict_shares
-from dualmatch.charts.markup import Child, el, joined, name_of, percent, visible
+from dualmatch.charts.markup import Child, el, joined, name_of, percent, signed, visible
 from dualmatch.charts.svg import Bars, Line, bars, lines, weight_bar
 from dualmatch.decode.verdicts import Unlinked, Verdict
 from dualmatch.errors import counted
@@ -210,9 +210,9 @@ def _nearly_linked(basis: ExplanationBasis, verdict: Verdict) -> NDArray[np.int6
 
 
 def _varied(graph: TemporalGraph, pool: Sequence[int]) -> list[int]:
-    """The first of the pool, then those that have least in common with the ones before: relations and neighbours."""
+    """One that can be taken in at a glance, then those that have least in common with it: relations and neighbours."""
     about = {row: _surroundings(graph, row) for row in pool}
-    chosen: list[int] = []
+    chosen = [next((row for row in pool if len(about[row][1]) <= _FACTS), pool[0])] if pool else []
     while len(chosen) < min(_EXAMPLES, len(pool)):
         rest = [row for row in pool if row not in chosen]
         chosen.append(min(rest, key=lambda row: max([0.0, *(_overlap(about[row], about[other]) for other in chosen)])))
@@ -244,4 +244,4 @@ def log_odds_rows(of: Explanation | Candidate) -> Rows:
 
 
 def _weight(value: float, most: float, tag: str) -> Markup:
-    return joined(weight_bar(value, most), " ", el(tag, f"{value:+.2f}"))
+    return joined(weight_bar(value, most), " ", el(tag, signed(value)))

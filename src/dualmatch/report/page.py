@@ -21,8 +21,9 @@ DOUBTFUL = 0.9
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The pages that a report is one of: their menu, and where pairs are reviewed and links downloaded."""
+    """The pages that a report is one of: what it is about, their menu, where pairs are reviewed, links downloaded."""
 
+    title: str
     menu: Markup
     review: str
     links: str

@@ -106,12 +106,14 @@ class _Views:
         rows, check = session.rows(wanted), session.spot_check(wanted) if wanted.tab == Tab.SPOT else None
         to_accept = 0 if check is None else len(session.open_links(wanted))
         page, pages = page_of(len(rows), request)
+        shown, now = rows[(page - 1) * PER_PAGE : page * PER_PAGE].tolist(), session.log.state
         return self.page(
             "queue.html",
             wanted,
             queue=session.queue,
             status=session.decided().status,
-            rows=rows[(page - 1) * PER_PAGE : page * PER_PAGE].tolist(),
+            rows=shown,
+            taken=[row for row in shown if session.is_taken(row, now)],
             total=len(rows),
             elsewhere=0 if len(rows) else len(session.rows(replace(wanted, tab=Tab.ALL.value))),
             page=page,

@@ -34,11 +34,13 @@ class PairPages:
         source, wanted = row_of(number_of(request.path_params["source"], 404), basis.source), Filter.of(query)
         proposed = int(session.queue.proposed[source])
         target = proposed if proposed >= 0 else None
+        name, names = basis.source.entities[source], basis.target.entities
         if "show" in query:
             target = row_of(number_of(query["show"]), basis.target)
+        elif session.is_taken(source, session.log.state) and (left := session.next_candidate(source)) is not None:
+            target = left.row
         find = query.get("find", "")[:200]
         found = session.queue.targets(find, _MOST_FOUND) if find.strip() else []
-        name, names = basis.source.entities[source], basis.target.entities
         decision, view, listed = session.log.state.of(name), session.view(source, target), candidates_of(basis, source)
         holder = None if target is None else session.log.state.holder.get(names[target])
         return self._render(
@@ -49,9 +51,11 @@ class PairPages:
             target=target,
             target_name=None if target is None else basis.target.shown(target),
             is_proposed=target == proposed,
+            is_instead="show" not in query and target not in (None, proposed),
             outcome=self._outcome(source),
             is_rejected=target is not None and names[target] in decision.rejected,
             held_by=None if holder in (None, name) else basis.source.shown(holder),
+            rivals=[] if target is None else session.also_proposed(source, target),
             view=view,
             timeline=timeline(view),
             candidates=listed,

@@ -27,6 +27,7 @@ BINS: Final = 20
 """Bars of the histogram of confidence."""
 _WORTH_A_LOOK: Final = 0.05
 """The chance from which a candidate is offered after the one before it was rejected."""
+_MOST_RIVALS: Final = 3
 _UNDECIDED: Final = [STATUSES.index("open"), STATUSES.index("disputed")]
 
 
@@ -218,16 +219,27 @@ class Session:
         return rank
 
     def next_candidate(self, source: int) -> CandidateLine | None:
-        """The best candidate that is left after rejections, if it is likely enough by then."""
+        """The best candidate that was neither rejected nor accepted for another, if it is likely enough by then."""
         basis, now = self.run.basis, self.log.state
         name, listed = basis.source.entities[source], candidates_of(basis, source)
-        rejected = now.of(name).rejected
-        left = [
-            each for each in listed if each.name.name not in rejected and now.holder.get(each.name.name, name) == name
-        ]
-        remaining = 1.0 - sum(each.probability for each in listed if each.name.name in rejected)
+        gone = now.of(name).rejected | {target for target, holder in now.holder.items() if holder != name}
+        left = [each for each in listed if each.name.name not in gone]
+        remaining = 1.0 - sum(each.probability for each in listed if each.name.name in gone)
         is_likely = bool(left) and left[0].probability >= _WORTH_A_LOOK * max(remaining, 1e-9)
         return left[0] if is_likely else None
+
+    def is_taken(self, source: int, now: DecisionState) -> bool:
+        """Whether what is proposed for an entity was accepted for another."""
+        basis, proposed = self.run.basis, int(self.queue.proposed[source])
+        name = basis.source.entities[source]
+        return proposed >= 0 and now.holder.get(basis.target.entities[proposed], name) != name
+
+    def also_proposed(self, source: int, target: int) -> list[tuple[int, float]]:
+        """Other open entities that the same target is proposed for, with their chances, the likeliest first."""
+        queue, is_decided = self.queue, self.decided().is_decided
+        rows = np.flatnonzero((queue.proposed == target) & (queue.probability >= _WORTH_A_LOOK) & ~is_decided)
+        rows = rows[(rows != source)][np.argsort(-queue.probability[rows[rows != source]], kind="stable")]
+        return [(int(row), float(queue.probability[row])) for row in rows[:_MOST_RIVALS]]
 
     def entangled(self, source: int) -> Entangled | None:
         """The pair that is entangled with what is proposed for an entity, while both are open."""
