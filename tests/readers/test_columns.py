@@ -14,6 +14,7 @@ from dualmatch import InputError
 from dualmatch.readers.columns import parse_columns, table_shape
 from dualmatch.readers.read import read, read_graph
 from dualmatch.readers.read_options import ReadOptions
+from dualmatch.readers.table_head import table_head
 from dualmatch.readers.usual_names import columns_option
 
 
@@ -181,3 +182,40 @@ def test_a_comma_without_quotes_gets_a_hint() -> None:
     for text in ("", "id=a,", ",id=a", "id="):
         with pytest.raises(InputError, match="write head=NAME"):
             parse_columns(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("Ada\tmet\tBo\t1833-05-01", "head=1,relation=2,tail=3,time=4"),
+        ("17\t20130401\tUSA\tmeets\tFrance", "head=3,relation=4,tail=5,time=2"),
+        ("3\t7\t5\t2014-01-02\t2015", "head=1,relation=2,tail=3,begin=4,end=5"),
+        ("Ada\tmet\tBo\t1833", "head=1,relation=2,tail=3,time=4"),
+    ],
+)
+def test_a_table_without_a_header_gets_numbers_that_read_it(tmp_path: Path, line: str, option: str) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(f"{line}\n" * 3)
+    with pytest.raises(InputError, match=f"say so with --columns {option}, as its first line looks like a fact"):
+        read_graph(path)
+    assert read_graph(path, columns=parse_columns(option)).has_times
+
+
+def test_columns_called_by_years_are_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("land\t2019\t2020\t2021\n" * 3)
+    with pytest.raises(InputError) as caught:
+        read_graph(path)
+    assert "looks like a fact" not in str(caught.value)
+
+
+@pytest.mark.parametrize("separator", [";", ",", "\t", "|"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_the_separator_that_excel_writes_first(tmp_path: Path, separator: str, quote: str) -> None:
+    path = tmp_path / "a.csv"
+    rows = [["id", "name", "born"], ["p1", f"{quote}Ada{quote}", "1815"], ["p2", "Bo", "soon"]]
+    text = f"\ufeffsep={separator}\r\n" + "".join(separator.join(row) + "\r\n" for row in rows)
+    path.write_bytes(text.encode())
+    with pytest.raises(InputError, match=r"a\.csv:4: 'soon' is not a date"):
+        read_graph(path)
+    assert [column.name for column in table_head(path, ReadOptions()) or ()] == rows[0]

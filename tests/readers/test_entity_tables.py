@@ -619,3 +619,12 @@ def later(text: str, first: Reading) -> Reading:
         path = Path(here) / "a.csv"
         path.write_text(text)
         return read([path], ReadOptions(names="auto"), known=first.graph)
+
+
+def test_dates_in_a_column_whose_name_does_not_say_so_get_the_format_that_reads_them() -> None:
+    people = "id,Name,geboren am\n" + "".join(f"p{at},N{at},1{at}.03.181{at}\n" for at in range(9))
+    with pytest.raises(InputError, match="no facts"):
+        reading(people)
+    found = reading(people.replace("\n", ",Rome\n").replace("am,Rome", "am,town"))
+    assert "'geboren am' may be dates: if so, add --time-format %d.%m.%Y" in found.notes[-1]
+    assert len(dates(reading(people, time_format="%d.%m.%Y"))) == 9

@@ -222,6 +222,10 @@ def test_own_properties_for_time_and_statements_of_media_files(tmp_path: Path) -
         (b'{\n"id":\n"\xff"}', ":3: not UTF-8 text; convert the file to UTF-8"),
         ("[1, {}]", ":1: no Wikidata entity: a list, a number or a text where an object"),
         ('{"@context": {}, "@id": "http://e/a"}', "add --format jsonld"),
+        (
+            '{\n"type": "FeatureCollection"}',
+            ":1: no Wikidata entity: 'id' is missing; JSON is read as that of a Wikibase",
+        ),
     ],
 )
 def test_what_is_broken_in_other_layouts(tmp_path: Path, content: str | bytes, words: str) -> None:
@@ -231,6 +235,7 @@ def test_what_is_broken_in_other_layouts(tmp_path: Path, content: str | bytes, w
         read_graph(path)
     assert str(caught.value).startswith(str(path))
     assert words in str(caught.value)
+    assert "--on-error" not in str(caught.value), "it would not help"
 
 
 def test_a_long_array_is_read_in_pieces(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,7 @@ from dualmatch.readers.facts import Collector
 from dualmatch.readers.rows import Rows
 
 ROWS_AT_ONCE: Final = 100_000
+_SAID: Final = re.compile(rb"sep=([,;\t|])\r?\n")
 
 
 def read_delimited(file: BinaryIO, path: Path, collector: Collector, separator: str) -> None:
@@ -39,9 +41,12 @@ def read_delimited(file: BinaryIO, path: Path, collector: Collector, separator: 
     remaining = blocks(file, longest=collector.options.longest_line)
     for block in remaining:
         if is_csv and table.shape is None:
+            if said := _SAID.match(block):  # as Excel writes it
+                block, table.number = block[said.end() :], table.number + 1
             content = block.lstrip()
             first_line = content[: content.find(b"\n") + 1 or None]
-            table.separator = ";" if b";" in first_line and b"," not in first_line else ","
+            guessed = ";" if b";" in first_line and b"," not in first_line else ","
+            table.separator = said[1].decode() if said else guessed
         if is_csv and b'"' in block:
             table.add_quoted(chain([block], remaining))
         else:

@@ -21,7 +21,7 @@ from dualmatch.graph.times import UNKNOWN, encode_date
 from dualmatch.readers.columns import TableShape
 from dualmatch.readers.facts import Collector
 from dualmatch.readers.rows import Mask, Rows, is_filled
-from dualmatch.readers.time_column import WRONG, TimeParser
+from dualmatch.readers.time_column import WRONG, TimeParser, format_hint
 from dualmatch.readers.unread_dates import FEWEST, SEPARATORS, dates_separator
 from dualmatch.readers.usual_names import columns_option, in_quotes, listed, names_a_date, names_an_entity, names_an_id
 from dualmatch.readers.whole_numbers import are_fractions, as_whole_numbers, whole_numbers_note
@@ -191,6 +191,11 @@ def _note(rows: Rows, shape: TableShape, kinds: dict[str, str], collector: Colle
         parts.append(f"{empty:,} of their cells name{'s' * (empty == 1)} no neighbour ('unknown', '?' and the like)")
     numbers = [column for column, kind in kinds.items() if kind == "text" and (shape.kinds or {})[column] is None]
     years = [shape.relations[column] for column in numbers if _are_mostly(rows.table[column].drop_nulls(), _YEAR)]
+    parts += [
+        f"{shape.relations[column][:40]!r} may be dates: if so, {format_hint(formats)}"
+        for column in numbers
+        if (formats := collector.times.formats_of(rows.table[column].drop_nulls().head(_FEW).to_list()))
+    ]
     if years:
         parts.append(f"{listed(years)} may be years: if so, say date={in_quotes(years[0])}")
     for column in kinds if collector.options.list_separator is None else ():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -56,10 +57,12 @@ def _text_rows(path: Path, is_csv: bool) -> list[list[str]]:
     with opened(path) as file:
         text = file.read(_BYTES).decode("utf-8", "replace")
     lines = (text.rpartition("\n")[0] or text).lstrip("\ufeff \r\n")
+    said = re.match("sep=([,;\t|])\r?\n", lines) if is_csv else None
+    lines = lines[said.end() :] if said else lines
     if not is_csv:
         return [line.rstrip("\r").split("\t") for line in islice(lines.split("\n"), _ROWS + 1)]
     first = lines.partition("\n")[0]
-    separator = ";" if ";" in first and "," not in first else ","
+    separator = said[1] if said else ";" if ";" in first and "," not in first else ","
     return list(islice(csv.reader(io.StringIO(lines, newline=""), delimiter=separator), _ROWS + 1))
 
 

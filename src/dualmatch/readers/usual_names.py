@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from dualmatch.errors import InputError
+from dualmatch.graph.times import UNKNOWN
+from dualmatch.graph.written_dates import parse_span
 
 _USUAL: Final = {
     "head": "head subject subj h s headid subjectid headentity entity1 source sourceid",
@@ -215,9 +217,39 @@ def example_columns(names: Sequence[str]) -> str:
     >>> example_columns(["no", "who", "did", "whom", "day"])
     '--columns head=who,relation=did,tail=whom,time=day, or, if each row is an entity, --columns id=who'
     """
+    if _are_a_fact(names):
+        return f"{columns_option(_numbered_columns(names))}, as its first line looks like a fact and not like a header"
     facts = suggested_columns(names)
     entities = [("id", facts[0][1])]
     return f"{columns_option(facts)}, or, if each row is an entity, {columns_option(entities)}"
+
+
+def _are_a_fact(first: Sequence[str]) -> bool:
+    """Whether a first line holds a day or month, or two years at most beside three names: others may name columns."""
+    dates = [text for text in first if _is_date(text)]
+    return any(len(text.strip()) > 4 for text in dates) or 0 < len(dates) == len(first) - 3 <= 2
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(re.search("[0-9]{4}", text)) and parse_span(text)[0] != UNKNOWN
+    except ValueError:
+        return False
+
+
+def _numbered_columns(first: Sequence[str]) -> list[tuple[str, str]]:
+    """Roles and numbers of columns to try where the first line is a fact: row numbers are no names.
+
+    >>> _numbered_columns(["17", "2013-04-01", "USA", "meets", "France"])
+    [('head', '3'), ('relation', '4'), ('tail', '5'), ('time', '2')]
+    """
+    dates = [at for at, text in enumerate(first, start=1) if _is_date(text)][:2]
+    others = [at for at, text in enumerate(first, start=1) if at not in dates]
+    named = [at for at in others if not first[at - 1].strip().isdecimal()]
+    names = named if len(named) >= 3 else others
+    times = ("time",) if len(dates) == 1 else ("begin", "end")
+    roles = [*zip(("head", "relation", "tail"), [*map(str, names), *["N"] * 3], strict=False)]
+    return [*roles, *zip(times, map(str, dates), strict=True)]
 
 
 def suggested_columns(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import numpy as np
 import polars as pl
 
+from dualmatch.errors import InputError
 from dualmatch.files.bounded import LongLineError, lines_of, skip_empty_lines
 from dualmatch.files.json_values import HALF_CHARACTER, JsonPlace, json_values
 from dualmatch.files.text_lines import LINE
@@ -125,7 +126,7 @@ class _WikidataReader:
         self._codes: dict[tuple[str, int, str | None], int] = {}
         self._spoilt: dict[str, tuple[int, str]] = {}
         self._left_out: Counter[str] = Counter()
-        self._coarse_times = self._searched = 0
+        self._coarse_times = self._searched = self._entities = 0
 
     def take_line(self, text: bytes, number: int) -> None:
         """Collect what a line holds; a line that is no JSON is rejected."""
@@ -153,13 +154,15 @@ class _WikidataReader:
             try:
                 self._take_entity(entity, place, way)
             except _NOT_AN_ENTITY as error:
-                hint = "; if this is JSON-LD, add --format jsonld" if "@context" in str(value)[:10_000] else ""
-                self._reject(_in_words(error) + hint, place.line_of(*way))
+                self._reject(_in_words(error), place.line_of(*way))
         if len(self._facts) + len(self._dates) >= FACTS_AT_ONCE:
             self._hand_over()
 
     def finish(self) -> None:
         """Give what was gathered to the collector, and report what was left out."""
+        rejected = [each for each in self.collector.rejections.kept if each.path == self.path]
+        if rejected and not self._entities:
+            raise InputError(f"{rejected[0]}; JSON is read as that of a Wikibase: add --format jsonld if it is JSON-LD")
         self._hand_over()
         self.collector.note_unknown(self.path, COARSE, self._coarse_times)
         for kind, (count, first) in self._spoilt.items():
@@ -183,6 +186,7 @@ class _WikidataReader:
 
     def _take_entity(self, entity: dict[str, Any], place: JsonPlace, way: _Way) -> None:
         head = _text(entity["id"])
+        self._entities += 1
         for part, attribute in (("labels", LABEL), ("lemmas", LABEL), ("aliases", ALIAS)):
             try:
                 self._take_labels(head, attribute, entity.get(part) or {}, place, (*way, part))
