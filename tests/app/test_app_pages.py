@@ -474,6 +474,7 @@ def test_aligning_again_is_in_the_menu(aligned: AppServer) -> None:
     for text, here in zip(reports, ("Aligned again", "Aligned again", "First run"), strict=True):
         (runs,) = re.findall(r'<nav class="menu" aria-label="Runs">(.*?)</nav>', text)
         assert re.findall(r'aria-current="page">([^<]*)<', runs) == [here]
+    assert "Aligned again with your decisions:" in client.ask("/1/align").text
     for astray in ("2", "-1", "x", "9" * 40):
         assert client.ask(f"/1/links.tsv?of={astray}").status == 404
         assert client.ask(f"/1/report?of={astray}").status == 404

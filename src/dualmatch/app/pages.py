@@ -170,7 +170,8 @@ class _Views:
             failure=_plainly(failure.replace(*_seeds_called(pair))),
             notes=notes,
             understood=understanding_of(pair),
-            result=None if record is None else self._results.summary(pair.links),
+            result=None if record is None else self._results.summary(pair.results[-1]),
+            is_again=record is not None and len(pair.results) > 1,
         )
 
     async def start(self, request: Request) -> Response:
