@@ -267,6 +267,18 @@ def test_a_doctored_run_is_not_resumed(
     assert (run / "links.tsv").exists() == (spoil is None)
 
 
+@pytest.mark.parametrize("value", ["\ud800", "x\udcff"])
+def test_half_a_character_in_a_record_is_shown(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    for path in (made / "run").glob("links.tsv*"):
+        shutil.copy(path, tmp_path)
+    record = tmp_path / "links.tsv.run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"version": value}))
+    assert ends(["report", str(tmp_path / "links.tsv"), "-o", str(tmp_path / "r.html")], capsys) == 0
+    assert repr(value)[1:-1] in (tmp_path / "r.html").read_text()
+
+
 def test_an_archive_that_promises_too_much_is_refused(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     links = made / "run" / "links.tsv"
     companion = links.with_name("links.tsv.why.npz")

@@ -172,9 +172,9 @@ def _as_output_error(path: Path, replaced: Sequence[Path]) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str, together: Transaction | None = None) -> None:
-    """Replace what `path` held by a text."""
+    """Replace what `path` held by a text; halves of characters, as in paths that are not UTF-8, are escaped."""
     with replacing(path, together) as file:
-        file.write(text.encode())
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def sync(path: Path) -> None:

@@ -44,7 +44,7 @@ def report_page(findings: Findings, around: Surroundings | None = None) -> str:
         version=__version__ if record is None else record.version,
         command=None if outcome is None else shlex.join(outcome.cost.command),
     )
-    return f"{page}\n"
+    return f"{page}\n".encode("utf-8", "backslashreplace").decode()  # a record may hold half a character
 
 
 def _next_steps(findings: Findings) -> list[tuple[str, str]]:

@@ -222,8 +222,7 @@ class RunRecord:
 
 def write_record(record: RunRecord, path: Path, together: Transaction | None = None) -> None:
     """Replace a record."""
-    text = json.dumps(asdict(record), ensure_ascii=False, allow_nan=False, indent=1)
-    write_text(path, text.encode("utf-8", "backslashreplace").decode() + "\n", together)
+    write_text(path, json.dumps(asdict(record), ensure_ascii=False, allow_nan=False, indent=1) + "\n", together)
 
 
 def relations_beside(links: Path) -> pl.DataFrame | None:
