@@ -219,3 +219,7 @@ def test_the_separator_that_excel_writes_first(tmp_path: Path, separator: str, q
     with pytest.raises(InputError, match=r"a\.csv:4: 'soon' is not a date"):
         read_graph(path)
     assert [column.name for column in table_head(path, ReadOptions()) or ()] == rows[0]
+    path.write_bytes(text.encode()[len(f"\ufeffsep={separator}\r\n".encode()) :])
+    with pytest.raises(InputError, match=r"a\.csv:3: 'soon' is not a date"):
+        read_graph(path)
+    assert [column.name for column in table_head(path, ReadOptions()) or ()] == rows[0]

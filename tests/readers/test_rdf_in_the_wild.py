@@ -127,6 +127,7 @@ def test_plain_dates_beside_years_typed_dates_and_texts(tmp_path: Path) -> None:
         (":foundedIn", "1800 1835", ["1800", "1835"]),
         (":lastPage", '"12" "850"', []),
         (":lastPage", "12 850 1800", []),
+        (":lastPage", "1234 1235", []),
         (":birthPlace", '"1800" "1801"', []),
         (":code", '"1800" "1801"', []),
         (":born", '"in spring" "at sea" "1830"', []),
@@ -449,6 +450,13 @@ def test_what_is_wrong_with_json_ld(tmp_path: Path, content: str, words: str, on
     with pytest.raises(InputError, match=words) as caught:
         reading_of(tmp_path, content, "a.jsonld", on_error=on_error)
     assert "--on-error" not in str(caught.value)
+
+
+def test_xml_with_entities_that_breaks_off_is_refused(tmp_path: Path) -> None:
+    start = '<!DOCTYPE rdf:RDF [<!ENTITY e "http://e/">]>\n'
+    reading_of(tmp_path, start + LONG_TAGS["a.rdf"], "a.rdf")
+    with pytest.raises(InputError, match=r"a\.rdf:2: ends within an element, as if cut off"):
+        reading_of(tmp_path, start + LONG_TAGS["a.rdf"].removesuffix("</rdf:RDF>"), "a.rdf")
 
 
 @pytest.mark.parametrize("name", ["a.rdf", "a.jsonld"])

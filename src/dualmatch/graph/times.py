@@ -22,7 +22,7 @@ UNKNOWN: Final = int(np.iinfo(np.int32).min)
 UNKNOWN_WORDS: Final = frozenset(
     {"", "-inf", "~", "inf", "+inf", "####-##-##"}
     | {"infinity", "-infinity", "..", "?", "*", "unknown", "open", "present", "now", "null", "none", "na", "nan", "nat"}
-    | {"n/a", "-", "--", "living", "alive", "ongoing", "current"}
+    | {"n/a", "-", "--", "living", "alive", "ongoing", "current", "n.d.", "s.d.", "undated", "no date"}
 )
 """Words for an end that is unknown or still open, in upper or lower case."""
 

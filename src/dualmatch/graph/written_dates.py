@@ -42,7 +42,7 @@ _CALENDAR: Final = tuple(
 _MASKED: Final = re.compile(r"(?P<sign>-?)(?P<known>\d{1,3})(?P<masked>[xu?]{1,3})", re.ASCII | re.IGNORECASE)
 _DECADE: Final = re.compile(r"(?P<first>\d{2,3}0)'?s", re.ASCII)
 _ABOUT: Final = re.compile(
-    r"(?:circa|ca?\.?|about|abt\.?|around|approx(?:imately|\.)?|AD|~) ?"
+    r"(?:circa|ca?\.?|about|abt\.?|around|approx(?:imately|\.)?|AD|b\.|d\.|fl\.|est\.|~) ?"
     r"(?=-?\d{3}|\d+(?:st|nd|rd|th)?[. -]*[a-z]|[a-z]{3})",
     re.IGNORECASE,
 )

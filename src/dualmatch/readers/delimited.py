@@ -28,6 +28,8 @@ from dualmatch.readers.facts import Collector
 from dualmatch.readers.rows import Rows
 
 ROWS_AT_ONCE: Final = 100_000
+SEPARATORS: Final = (",", ";", "\t", "|")
+"""Of CSV, the likeliest first."""
 _SAID: Final = re.compile(rb"sep=([,;\t|])\r?\n")
 
 
@@ -45,7 +47,7 @@ def read_delimited(file: BinaryIO, path: Path, collector: Collector, separator: 
                 block, table.number = block[said.end() :], table.number + 1
             content = block.lstrip()
             first_line = content[: content.find(b"\n") + 1 or None]
-            guessed = ";" if b";" in first_line and b"," not in first_line else ","
+            guessed = next((each for each in SEPARATORS if each.encode() in first_line), ",")
             table.separator = said[1].decode() if said else guessed
         if is_csv and b'"' in block:
             table.add_quoted(chain([block], remaining))

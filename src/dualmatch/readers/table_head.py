@@ -15,6 +15,7 @@ import polars as pl
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import is_packed, opened
 from dualmatch.files.parquet_check import check_parquet
+from dualmatch.readers.delimited import SEPARATORS
 from dualmatch.readers.read import FORMATS, format_of
 from dualmatch.readers.read_options import ReadOptions
 
@@ -62,7 +63,7 @@ def _text_rows(path: Path, is_csv: bool) -> list[list[str]]:
     if not is_csv:
         return [line.rstrip("\r").split("\t") for line in islice(lines.split("\n"), _ROWS + 1)]
     first = lines.partition("\n")[0]
-    separator = said[1] if said else ";" if ";" in first and "," not in first else ","
+    separator = said[1] if said else next((each for each in SEPARATORS if each in first), ",")
     return list(islice(csv.reader(io.StringIO(lines, newline=""), delimiter=separator), _ROWS + 1))
 
 

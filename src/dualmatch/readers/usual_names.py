@@ -40,7 +40,7 @@ _DATE_PROPERTIES: Final = re.compile("p(569|570|571|575|576|577|580|582|585|606|
 """Wikidata's."""
 _NO_DATE_WORDS: Final = re.compile(
     "places?|city|town|country|region|location|coordinates|names?|labels?|ids?|by|cause|manner|reason|zone|order|author|"
-    "language|note|notes"
+    "language|note|notes|pages?|number|count|version|volume|line|size|length|index|rank|score|total"
 )
 """What a birth, a death or a foundation has besides its date."""
 _ENTITY_WORDS: Final = re.compile(

@@ -35,6 +35,7 @@ class BoundedFile:
     def __init__(self, file: BinaryIO, path: Path, format: str) -> None:
         self._file, self._name, self._format = file, shown(path), format
         self._ready, self._nesting = memoryview(b""), _NESTINGS.get(format, _TripleTerms)()
+        self._has_markup = False  # of entities, which would be counted where they are declared
         self._lines = self._entities = self._longest = self._expanded = self._total = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -57,7 +58,7 @@ class BoundedFile:
                 f"{self._name}:{self._lines + 1}: more than {DEEPEST:,} brackets, elements or triple terms within each "
                 "other; no data is nested so"
             )
-        if not data and isinstance(self._nesting, _Elements) and self._nesting.is_open() and not self._entities:
+        if not data and isinstance(self._nesting, _Elements) and self._nesting.is_open() and not self._has_markup:
             raise InputError(  # the parser would take what there is as all
                 f"{self._name}:{self._lines + 1}: ends within an element, as if cut off; fetch or make the file again"
             )
@@ -89,6 +90,7 @@ class BoundedFile:
                     "characters, can expand without end; write out what it stands for"
                 )
             self._longest = max(self._longest, len(value))
+            self._has_markup |= b"<" in value
             at = data.find(_ENTITY, at + 1)
         if self._longest:
             self._expanded += data.count(b"&") * self._longest
