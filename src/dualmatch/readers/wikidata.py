@@ -162,9 +162,8 @@ class _WikidataReader:
         """Give what was gathered to the collector, and report what was left out."""
         rejected = [each for each in self.collector.rejections.kept if each.path == self.path]
         if rejected and not self._entities:
-            raise InputError(
-                f"{rejected[0]}; JSON is read as that of a Wikibase: if it is JSON-LD, add --format jsonld; else make a table of it"
-            )
+            hint = "JSON is read as that of a Wikibase: if it is JSON-LD, add --format jsonld; else make a table of it"
+            raise InputError(f"{rejected[0]}; {hint}")
         self._hand_over()
         self.collector.note_unknown(self.path, COARSE, self._coarse_times)
         for kind, (count, first) in self._spoilt.items():
