@@ -123,7 +123,7 @@ def worth_a_picture(result: DemoResult) -> int:
     return max(found, key=lambda row: found[row])
 
 
-def both_schemes(page: Page, name: str, last: Locator) -> None:
+def both_schemes(page: Page, name: str, last: Locator, margin: int = 16) -> None:
     """The page down to the end of an element, light and dark."""
     for scheme, end in SCHEMES:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def both_schemes(page: Page, name: str, last: Locator) -> None:
             "x": 0,
             "y": 0,
             "width": page.viewport_size["width"],
-            "height": scrolled + box["y"] + box["height"] + 16,
+            "height": scrolled + box["y"] + box["height"] + margin,
         }
         page.screenshot(path=HERE / f"{name}{end}.png", full_page=True, clip=clip)  # type: ignore[arg-type]
     page.emulate_media(color_scheme="light")
@@ -151,7 +151,7 @@ def draw_app(browser: Browser) -> None:
             page.goto(serving.address)
             page.click("text=Use the sample")
             page.wait_for_selector(".go", timeout=120_000)
-            both_schemes(page, "app", page.locator("tbody").first.locator("tr").nth(7))
+            both_schemes(page, "app", page.locator("tbody").first.locator("tr").nth(7), margin=0)
             page.click("text=Align them")
             page.wait_for_selector(".next", timeout=300_000)
             page.set_viewport_size({"width": 390, "height": 640})
@@ -184,12 +184,12 @@ def draw_review(browser: Browser, serving: ReviewServer, row: int, truth: Mappin
     page.goto(f"{home}/pair/{row}")
     both_schemes(page, "review", page.locator("figure.timeline"))
     page.goto(home)
-    both_schemes(page, "queue", page.locator("tbody tr").nth(11))
+    both_schemes(page, "queue", page.locator("tbody tr").nth(11), margin=0)
     page.goto(f"{home}/pair/{serving.session.queue.tabs[Tab.SPOT][0]}?tab=spot")
     for _ in range(24):
         answer(page, serving, truth)
     page.goto(f"{home}/?tab=spot")
-    both_schemes(page, "spot-check", page.locator("tbody tr").nth(3))
+    both_schemes(page, "spot-check", page.locator("tbody tr").nth(3), margin=0)
 
 
 def answer(page: Page, serving: ReviewServer, truth: Mapping[str, str]) -> None:

@@ -72,6 +72,7 @@ class _Frame:
 
 
 _FRAMES: Final = (_Frame("wide", 1120, 330, 0, 8), _Frame("narrow", 360, 4, 17, 3))
+_OF_CHARTS: Final = _Frame("chart", 640, 200, 0, 5)
 
 
 def timeline(
@@ -92,8 +93,8 @@ def timeline(
 
 
 def timeline_chart(lanes: Sequence[Lane], title: str) -> Chart | None:
-    """The same for wide screens as a chart of its own, with its key; None where no lane has a time."""
-    frame = _FRAMES[0]
+    """The same as a chart of its own, with its key; None where no lane has a time."""
+    frame = _OF_CHARTS
     drawn = _drawn(lanes, frame, True, "chart")
     if drawn is None:
         return None
