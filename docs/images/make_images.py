@@ -151,7 +151,7 @@ def draw_app(browser: Browser) -> None:
             page.goto(serving.address)
             page.click("text=Use the sample")
             page.wait_for_selector(".go", timeout=120_000)
-            both_schemes(page, "app", page.locator("tbody").first.locator("tr").nth(7), margin=0)
+            both_schemes(page, "app", page.locator("tbody").first.locator("tr").nth(7), margin=20)
             page.click("text=Align them")
             page.wait_for_selector(".next", timeout=300_000)
             page.set_viewport_size({"width": 390, "height": 640})

@@ -67,7 +67,7 @@ def merge(
         (source name, target name), and what may follow; each source once. Several sources may have one target.
         `Alignment.links()` or `Alignment.to_polars()`, for example.
     relations:
-        Which relations say the same, as `Alignment.relations_to_polars` gives it: the other side's take the names of
+        Which relations mean the same, as `Alignment.relations_to_polars` gives it: the other side's take the names of
         side `keep`, turned round where they are inverse. Without it, all relations keep their names.
     literals:
         Of both sides; labels are those of side `keep` where it has one.
@@ -172,7 +172,7 @@ def _at_any_precision(facts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _same_relations(relations: ArrowFrame | None, keep: Keep) -> pl.DataFrame:
-    """Which relations say the same, as `_in_words_of` takes it; the best first."""
+    """Which relations mean the same, as `_in_words_of` takes it; the best first."""
     columns = ("source", "target", "direction", "score")
     if relations is None:
         table = pl.DataFrame(schema=dict.fromkeys(columns[:3], pl.String) | {"score": pl.Float64})

@@ -140,7 +140,7 @@ class Alignment:
 
     @property
     def relations(self) -> RelationAlignment | None:
-        """Which relations say the same; None where the method learns none."""
+        """Which relations mean the same; None where the method learns none."""
         return None if self.evidence is None else self.evidence.relations
 
     @cached_property
@@ -227,7 +227,7 @@ class Alignment:
         return pd.DataFrame({name: table[name].to_list() for name in table.columns}, columns=table.columns)
 
     def relations_to_polars(self) -> pl.DataFrame:
-        """Which relations say the same: source, target, direction (same or inverse), score and support."""
+        """Which relations mean the same: source, target, direction (same or inverse), score and support."""
         return relation_table(self)
 
     def plot_confidence(self) -> Chart:

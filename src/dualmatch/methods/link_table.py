@@ -1,4 +1,4 @@
-"""Tables of an alignment: its links, and which relations say the same.
+"""Tables of an alignment: its links, and which relations mean the same.
 
 The table of links has a row for each source entity: ``source``, ``target`` (for verdict *linked* only), ``confidence``
 (that the link is right, or that there is no match; null for *undecided*), ``verdict``, ``method``, ``runners_up``
@@ -71,7 +71,7 @@ def _runners_up(alignment: Alignment, rows: NDArray[np.integer]) -> pl.Series:
 
 
 def relation_table(alignment: Alignment) -> pl.DataFrame:
-    """Which relations say the same: a row a pair with direction (same or inverse), score and support.
+    """Which relations mean the same: a row a pair with direction (same or inverse), score and support.
 
     Sorted by source and score. An `InputError` where the method learns no relation alignment.
     """

@@ -151,7 +151,7 @@ def distances_chart(tried: Mapping[str, float]) -> Chart:
 
 
 def relation_rows(relations: Sequence[Mapping[str, Any]]) -> Rows:
-    """Relations that say the same, the best supported first."""
+    """Relations that mean the same, the best supported first."""
     ordered = sorted(relations, key=lambda row: (-row["support"], -row["score"], row["source"], row["target"]))
     return [
         (
