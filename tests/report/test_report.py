@@ -66,7 +66,7 @@ def test_the_page_holds_everything_and_asks_for_nothing(run: Path, small_world: 
         "examples-with-reasons",
         "against-gold",
         "input",
-        "relations-that-say-the-same",
+        "relations-that-mean-the-same",
         "rounds",
         "cost-command-and-options",
     ]
