@@ -97,6 +97,7 @@ def _epochs(_context: click.Context, _option: click.Parameter, texts: tuple[str,
     "--redo",
     multiple=True,
     type=click.Choice(ALL_METHODS),
+    metavar="METHOD",
     help="Compute the cells of this method again, though they are finished; may be repeated.",
 )
 @click.option(

@@ -54,7 +54,9 @@ def method_options(methods: Collection[str] = METHODS, baselines: bool = False) 
     """--method with these to choose from, and the options of all methods; unset ones arrive as None."""
     words = "; ".join(METHOD_TEXTS[method] for method in methods)
     if baselines:
-        words += f"; or a baseline, which learns from seed pairs: {', '.join(BASELINES)}"
+        quick = ", ".join(name for name in BASELINES if not BASELINES[name].trains)
+        trained = ", ".join(name for name in BASELINES if BASELINES[name].trains)
+        words += f"; or a baseline, with --setting supervised: {quick}, or (extra [gnn]) {trained}"
         methods = [*methods, *BASELINES]
     words = f"How to align: {words}.  [default: evidence]"
     options = [click.option("--method", type=_MethodChoice(methods), metavar="METHOD", help=words)]

@@ -83,7 +83,7 @@ def baselines(study: Study) -> Report:
             Table(subject.slug, f"{subject.name}: {', '.join(sizes)}", heading, rows_of(bench, study, SEEDED))
         )
         found = _measured(bench, study)
-        tables.append(_cost_table(bench, found))
+        tables += [_cost_table(bench, found)] if found else []
         findings += notes(bench, found)
         charts += _charts(bench, found)
     title = "Other systems, measured here"
@@ -129,7 +129,7 @@ def method_hits(
 
 
 def _baseline_rows(bench: Workbench, study: Study, name: str, settings: Sequence[Setting]) -> list[Row]:
-    """H@1, H@10 and MRR of a baseline by its own rule and through Sinkhorn; – where it has no seeds."""
+    """Figures of a baseline by its own rule and through Sinkhorn; – where it has no seeds, one row if it never ran."""
     baseline, rows = BASELINES[name], []
     figures = f"ours, {bench.subject.name}" + (f", {_epochs(study, name)}" if baseline.trains else "")
     runs = {setting: _runs(bench, study, name, setting) for setting in settings}
@@ -140,7 +140,7 @@ def _baseline_rows(bench: Workbench, study: Study, name: str, settings: Sequence
             left_out = setting == "unsupervised" or any(run is not None and run[kind] is None for run in some)
             hits += [None] * len(HITS) if left_out else hits_of(found)
         rows.append((baseline.title, figures, protocol, *hits))
-    return rows
+    return rows if any(run is not None for some in runs.values() for run in some) else rows[:1]
 
 
 def _epochs(study: Study, name: str) -> str:
