@@ -15,7 +15,7 @@ from dualmatch.errors import counted
 from dualmatch.review.filter import Filter
 from dualmatch.review.spot_check import SpotCheck
 
-_WIDTH, _HEIGHT, _FOOT = 640, 72, 16
+_WIDTH, _HEIGHT, _FOOT = 640, 72, 20
 _LEAST: Final = 3  # pixels of a bar that is not empty
 
 
@@ -53,7 +53,7 @@ def histogram(counts: NDArray[np.int64], wanted: Filter, at: str) -> Markup:
             )
         )
     marks = [
-        tick(f"{percent} %", _WIDTH * percent / 100, _HEIGHT + _FOOT - 3, anchor)
+        tick(f"{percent} %", _WIDTH * percent / 100, _HEIGHT + _FOOT - 4, anchor)
         for percent, anchor in ((0, "start"), (25, "middle"), (50, "middle"), (75, "middle"), (100, "end"))
     ]
     return el(
