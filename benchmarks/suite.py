@@ -31,9 +31,13 @@ from dualmatch.graph.model import TemporalGraph
 from dualmatch.memory import peak_mb
 from dualmatch.methods.align import align
 from dualmatch.methods.alignment import Alignment
+from dualmatch.methods.validation import labels_of
 from dualmatch.readers.benchmark_folder import read_folder
+from dualmatch.readers.read import read
+from dualmatch.readers.read_options import ReadOptions
 from dualmatch.research.benchmark import benchmark, unit_seconds
 from dualmatch.simulate import World, simulate, uniform_world
+from dualmatch.simulate.people import PeopleWorld, simulate_people
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 RECORD = Path(__file__).with_name("suite.json")
@@ -134,6 +138,17 @@ def _names_only() -> Made:
     return Made(made.source, made.target, made.gold, (literals[0], literals[1]))
 
 
+def _people(with_names: bool) -> Made:
+    """Two tables of people: entity dates, places and offices, and names with slips."""
+    pair = simulate_people(PeopleWorld())
+    options = ReadOptions(literals=with_names)
+    archive, register = (read([table], options) for table in (pair.archive, pair.register))
+    rows = [{name: row for row, name in enumerate(each.graph.entities)} for each in (archive, register)]
+    gold = [(rows[0][one], rows[1][two]) for one, two in pair.gold.iter_rows() if one in rows[0] and two in rows[1]]
+    literals = labels_of(archive, register) if with_names else None
+    return Made(archive.graph, register.graph, np.array(gold), literals)
+
+
 SIMULATED: dict[str, Callable[[], Made]] = {
     "thin": lambda: _world(entities=1000, mean_facts=5, common_share=0.3),
     "thinner": lambda: _world(entities=1000, mean_facts=10, common_share=0.1),
@@ -159,6 +174,8 @@ SIMULATED: dict[str, Callable[[], Made]] = {
     "names only": _names_only,
     "some names": _some_names,
     "few seeds, no dates": _few_seeds,
+    "people": lambda: _people(True),
+    "people, no names": lambda: _people(False),
 }
 
 
