@@ -24,7 +24,7 @@ from dualmatch.methods.evidence.state import CERTAIN, Model, RoundState, both
 logger = logging.getLogger(__name__)
 
 _N_CANDIDATES: Final = 5  # of each entity
-_WORTH_A_LOOK: Final = 0.4  # of the best similarity of either entity; less never turned out right
+_WORTH_A_LOOK: Final = 0.4  # of the best similarity of either entity; swept in docs/lab-notes.md
 _LEAST_SOFT: Final = 0.1  # pairs this likely make tokens
 _LEAST_KEPT: Final = 0.01  # pairs this likely stay candidates, found again or not
 _RULED_OUT: Final = -6.0  # rivals of settled pairs with such log-odds leave
