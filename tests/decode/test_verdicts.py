@@ -37,7 +37,18 @@ def test_every_reason_is_reached() -> None:
     assert result.row.tolist() == list(range(1, len(ROWS)))
     names = [Reason(number).name.lower().replace("_", " ") for number in result.reason]
     assert names == list(ROWS[1:])
-    assert {Reason(number) for number in result.reason} == set(Reason)
+    assert {Reason(number) for number in result.reason} == set(Reason) - {Reason.CONTESTED}  # it takes two rows
+
+
+def test_a_candidate_that_is_as_likely_for_two_rows_is_contested() -> None:
+    """Neither gets it, whatever was asked for; a row that is likelier or less likely is not part of it."""
+    rows = BestCandidates(np.array([1, 1, 1, 2]), np.array([0.57, 0.57, 0.8, 0.57]), np.zeros(4, dtype=bool))
+    result = unlinked(rows, np.zeros((0, 2), np.int64), np.ones(4, dtype=bool), 3, enough=0.5)
+    asked = [Reason.CONTESTED, Reason.CONTESTED, Reason.BELOW_ASKED, Reason.BELOW_ASKED]
+    assert [Reason(number) for number in result.reason] == asked
+    assert result.in_words(0, ("Q0", "Q1", "Q2")) == "tied: others are as likely to be Q1 (0.57 each)"
+    poor = unlinked(rows, np.zeros((0, 2), np.int64), np.ones(4, dtype=bool), 3, enough=0.6)
+    assert Reason(poor.reason[0]) == Reason.TOO_LITTLE
 
 
 def test_only_no_match_has_a_confidence() -> None:

@@ -39,6 +39,7 @@ class Reason(IntEnum):
     BELOW_ASKED = 5
     TOLD = 6
     NO_PARTNER = 7
+    CONTESTED = 8
 
     def in_words(self, best: str, probability: float) -> str:
         """A few words, with the best candidate where there is one."""
@@ -52,6 +53,7 @@ class Reason(IntEnum):
             Reason.BELOW_ASKED: f"below the threshold: {best} ({probability:.2f})",
             Reason.TOLD: "given as having none",
             Reason.NO_PARTNER: f"what it would share is not there{candidate}",
+            Reason.CONTESTED: f"tied: others are as likely to be {best} ({probability:.2f} each)",
         }[self]
 
 
@@ -114,8 +116,20 @@ def unlinked(
         Reason.NOTHING_SHARED: best < 0,
         Reason.TIED: candidates.tied[row] & (probability >= _WORTH_NAMING),
         Reason.TAKEN: taken[best],
+        Reason.CONTESTED: _contested(best, probability, enough),
         Reason.BELOW_ASKED: probability > enough,
     }
     reason = np.select([*reasons.values()], [*reasons], Reason.TOO_LITTLE).astype(np.int8)
     confidence = np.where(told, 1.0, np.where(is_no_match, chance, np.nan))
     return Unlinked(row, reason, best, probability, confidence)
+
+
+def _contested(best: Ids, probability: Floats, enough: float) -> Flags:
+    """Rows likely enough to be linked whose candidate is as likely for another of the rows: neither gets it."""
+    contested = np.zeros(len(best), dtype=bool)
+    likely = np.flatnonzero((best >= 0) & (probability > enough))
+    if len(likely):
+        claims = np.stack([best[likely], probability[likely]])
+        _, claim, count = np.unique(claims, axis=1, return_inverse=True, return_counts=True)
+        contested[likely] = count[claim.ravel()] > 1
+    return contested

@@ -154,6 +154,8 @@ class _Explainer:
             found.append(_more_facts(short, shared_in_words(basis, evidence.first(1))))
             if short + rivals < 0.0:
                 found.append(f"or no other partners: without them log-odds would be {-(short + rivals):+.2f}")
+        elif reason is Reason.CONTESTED:
+            found.append(f"a fact that tells it from the others that are as likely to be {name}")
         elif reason is Reason.BELOW_ASKED:
             found.append("a lower threshold: it is likelier than not, and more was asked for")
         return tuple(found)

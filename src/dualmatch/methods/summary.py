@@ -14,6 +14,7 @@ from dualmatch.methods.alignment import Alignment
 REASONS: Final = {
     Reason.TIED: "several candidates are equally likely",
     Reason.TOO_LITTLE: "the graphs say too little",
+    Reason.CONTESTED: "others are as likely to be the best candidate",
     Reason.TAKEN: "the best candidate is linked to another",
     Reason.BELOW_ASKED: "the best candidate is below the threshold",
     Reason.NOTHING_SHARED: "nothing is shared with any entity",
