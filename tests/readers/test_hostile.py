@@ -257,6 +257,37 @@ def test_millions_of_empty_lines_are_skipped_soon_and_counted(tmp_path: Path) ->
     in_time(refused, 5.0)
 
 
+@pytest.mark.parametrize("name", ["empty.nt", "empty.nq"])
+def test_millions_of_empty_lines_of_triples_take_no_memory(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / name, "\n" * 9_000_000 + TRIPLE.strip() + "\n" + "\n" * 3_000_000 + "wrong\n")
+
+    def refused() -> None:
+        with pytest.raises(InputError, match=rf"{name}:12000002: "):
+            read_graph(path)
+
+    in_time(refused, 5.0)
+    written(path, "\n" * 5_000_000 + TRIPLE.strip() + "\n" * 5_000_000)
+    assert read_graph(path).n_facts == 1
+
+
+def test_a_file_of_wrong_triples_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = written(tmp_path / "wrong.nt", "no triple\n" * 400_000)
+    with pytest.raises(InputError, match=r"wrong\.nt:1: .*(?s:.*)and 10\d,\d\d\d more problems"):
+        read_graph(path)
+
+
+def test_a_name_without_end_is_refused_and_a_long_text_is_not(tmp_path: Path) -> None:
+    path = written(tmp_path / "name.ttl", TRIPLE + "a" * (3 << 20))
+
+    def refused() -> None:
+        with pytest.raises(InputError, match=r"name\.ttl:2: a name of more than 1 MiB"):
+            read_graph(path)
+
+    in_time(refused, 10.0)
+    written(path, f'{TRIPLE}<http://e/s> <http://e/text> "{"A" * (9 << 20)}" .\n')
+    assert read_graph(path).n_facts == 1
+
+
 @pytest.mark.parametrize("name", ["long.csv", "long.tsv", "long.nt", "long.json"])
 def test_a_line_is_bounded_by_the_memory_limit(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,8 @@ from dualmatch.files.compressed import shown
 DEEPEST: Final = 1000
 """Elements, brackets or triple terms within each other."""
 _PIECE: Final = 1 << 16
+_LONGEST_NAME: Final = 1 << 20
+_LAST_MARK: Final = re.compile(rb"[\s\"'][^\s\"']*\Z")
 _ENTITY: Final = b"<!ENTITY"
 _LONGEST_ENTITY: Final = 1000
 _MOST_ENTITIES: Final = 1000
@@ -36,7 +38,8 @@ class BoundedFile:
         self._file, self._name, self._format = file, shown(path), format
         self._ready, self._nesting = memoryview(b""), _NESTINGS.get(format, _TripleTerms)()
         self._has_markup = False  # of entities, which would be counted where they are declared
-        self._lines = self._entities = self._longest = self._expanded = self._total = 0
+        self._lines = self._entities = self._longest = self._expanded = self._total = self._name_bytes = 0
+        self._before = b""
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; as many as come at once where that is negative."""
@@ -50,6 +53,7 @@ class BoundedFile:
         data = self._file.read(_PIECE)
         if self._format in _HAS_TERMS and data and not data.endswith(b"\n"):
             data += self._file.readline(_PIECE)  # no comment and no IRI is cut
+            self._check_name(data)
         if self._format == "rdfxml":
             data = self._with_whole_declarations(data)
             self._check_entities(data)
@@ -64,6 +68,19 @@ class BoundedFile:
             )
         self._lines += data.count(b"\n")
         return data
+
+    def _check_name(self, data: bytes) -> None:
+        """Refuse a name without end, which the parser begins anew with every piece; texts in quotes it does not."""
+        if b" " in data or b"\n" in data or _LAST_MARK.search(data):
+            self._name_bytes, self._before = 0, data
+            return
+        mark = _LAST_MARK.search(self._before)
+        self._name_bytes += len(data)
+        if self._name_bytes > _LONGEST_NAME and (mark is None or mark[0][:1].isspace()):
+            raise InputError(
+                f"{self._name}:{self._lines + 1}: a name of more than {_LONGEST_NAME >> 20} MiB; is this the right "
+                "file, and its --format right?"
+            )
 
     def _with_whole_declarations(self, data: bytes) -> bytes:
         """With as much more as it takes not to end within the declaration of an entity."""

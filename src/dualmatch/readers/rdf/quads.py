@@ -42,6 +42,7 @@ _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 2 * LONGEST
 """What is longer is no date, and of no use unless it is a name."""
 _MOST_ERRORS: Final = 1000  # of one line
+_MOST_WRONG: Final = 100_000  # lines, before the rest is read
 _UNNAMED: Final = re.compile(r"[0-9a-f]{24,32}\Z")
 
 
@@ -207,6 +208,9 @@ class _Parser:
                             quads += self._quads_of_line(line)
                         except SyntaxError as error:
                             self._errors.append((error, number, line.decode("utf-8", "replace")))
+                if len(self._errors) > max(_MOST_WRONG, self.rejections.limit):
+                    self.report()
+                    self.rejections.end_of_file()  # a file of something else
                 yield from quads
 
     def _quads_of_line(self, line: bytes) -> list[Quad]:

@@ -34,6 +34,7 @@ _TRIPLE_TERM: Final = rf"^<<\( {_NODE} {_IRI} {_NODE} \)>> \.$"
 _LIKE_UNNAMED: Final = r"_:[0-9a-f]{24,32}(?:\s|$)"
 # Types that go with a language, which such a literal does not have.
 _LACKS_LANGUAGE: Final = rf'"\^\^<{re.escape(RDF)}(?:langString|dirLangString)>'
+_MOST_LINES: Final = 1 << 21
 _NOTHING: Final = r"^[ \t]*(?:#.*)?$"
 
 OddLine = tuple[int, bytes]
@@ -59,18 +60,31 @@ def plain_lines(file: BinaryIO, has_graphs: bool, longest: int = LONGEST_LINE) -
     for block in blocks(file, longest=longest):
         if b"\r" in block:  # alone, it ends a line too
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        yield _split(block, number, has_graphs)
-        number += block.count(b"\n")
+        for part, lines in _parts(block):
+            if not part.isspace():
+                yield _split(part, number, has_graphs)
+            number += lines
+
+
+def _parts(block: bytes) -> Iterator[tuple[bytes, int]]:
+    """A block and how many lines it has; where lines are far too many, as where they are empty, in parts."""
+    lines = block.count(b"\n")
+    cut = block.rfind(b"\n", 0, len(block) // 2) + 1 if lines > _MOST_LINES else 0
+    if cut:
+        yield from _parts(block[:cut])
+        yield from _parts(block[cut:])
+    else:
+        yield block, lines
 
 
 def _split(block: bytes, number: int, has_graphs: bool) -> tuple[Quads, list[OddLine]]:
     block, others = _text_only(block, number)
-    table = (
-        _lines(block)
-        .with_row_index("number", offset=number)
-        .with_columns(pl.col("line").str.splitn(" ", 3).struct.rename_fields(["s", "p", "rest"]).alias("terms"))
-        .unnest("terms")
-    )
+    lines = _lines(block).with_row_index("number", offset=number)
+    if len(block) < 8 * lines.height:  # most of them are empty
+        lines = lines.filter(pl.col("line") != "")
+    table = lines.with_columns(
+        pl.col("line").str.splitn(" ", 3).struct.rename_fields(["s", "p", "rest"]).alias("terms")
+    ).unnest("terms")
     start = pl.col("s").str.contains(_SUBJECT) & pl.col("p").str.contains(_PREDICATE)
     named = ~pl.col("line").str.contains(_LIKE_UNNAMED)
     typed = ~pl.col("rest").str.contains(_LACKS_LANGUAGE)
