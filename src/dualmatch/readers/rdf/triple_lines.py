@@ -61,8 +61,7 @@ def plain_lines(file: BinaryIO, has_graphs: bool, longest: int = LONGEST_LINE) -
         if b"\r" in block:  # alone, it ends a line too
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         for part, lines in _parts(block):
-            if not part.isspace():
-                yield _split(part, number, has_graphs)
+            yield _split(b"" if part.isspace() else part, number, has_graphs)
             number += lines
 
 
