@@ -227,18 +227,18 @@ def kill_workers(place: Path, runs: int, draw: random.Random) -> int:
     plain, links, wrong = place / "plain.tsv", place / "links.tsv", 0
     subprocess.run([*CALL, "align", str(world), "-o", str(plain), "-q"], check=True)
     call = [sys.executable, "-c", SMALL_BLOCKS, "align", str(world), "-o", str(links), "-q", "--force"]
-    start = time.monotonic()
-    subprocess.run([*call, "--engine", "dask", "--workers", "3"], check=True)
-    whole = time.monotonic() - start
-    for number in range(runs):
+    number = 0
+    while number < runs:
         links.unlink(missing_ok=True)
         kills, every = 0, (0.0, 0.0, 1.5, 0.5)[number % 4]  # seconds between kills; 0: one kill
         with subprocess.Popen(
             [*call, "--engine", "dask", "--workers", "3"], stderr=subprocess.PIPE, text=True
         ) as process:
-            due, end = time.monotonic() + draw.uniform(0.2, 1.0) * whole, time.monotonic() + 300
+            due, end = 0.0, time.monotonic() + 300
             while process.poll() is None and time.monotonic() < end:
-                if time.monotonic() > due and (living := workers_of(process.pid)):
+                living = workers_of(process.pid)
+                due = due or (time.monotonic() + draw.uniform(0, 6) if living else 0.0)  # since they start
+                if living and time.monotonic() > due:
                     draw.choice(living).kill()
                     kills += 1
                     due = time.monotonic() + every if every and kills < 10 else end
@@ -246,11 +246,14 @@ def kill_workers(place: Path, runs: int, draw: random.Random) -> int:
             process.kill()
             assert process.stderr is not None
             said, code = process.stderr.read(), process.wait()
+        if not kills:
+            continue  # it was done before
+        number += 1
         same = links.exists() and links.read_bytes() == plain.read_bytes()
         is_wrong = not (code == 0 and same) and not (code == 2 and not links.exists() and "Traceback" not in said)
         wrong += is_wrong
         words = "same bytes" if code == 0 and same else f"exit {code}: {' '.join(said.split())[-120:]}"
-        print(f"workers, run {number + 1}, {kills} killed: {'WRONG ' * is_wrong}{words}", flush=True)
+        print(f"workers, run {number}, {kills} killed: {'WRONG ' * is_wrong}{words}", flush=True)
     return wrong
 
 

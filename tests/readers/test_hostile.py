@@ -257,6 +257,14 @@ def test_millions_of_empty_lines_are_skipped_soon_and_counted(tmp_path: Path) ->
     in_time(refused, 5.0)
 
 
+def test_a_table_of_entities_with_thousands_of_columns_is_refused(tmp_path: Path) -> None:
+    header = "id,name," + ",".join(f"c{number}" for number in range(1500))
+    path = written(tmp_path / "wide.csv", header + "\n" + "".join(f"e{n},Ada{',x' * 1500}\n" for n in range(3)))
+    with pytest.raises(InputError, match=r"wide\.csv: .* in 1,50\d columns; name those to read, 1,000 at most"):
+        read_graph(path)
+    assert read_graph(path, columns={"id": "id", "tail": "c7"}).n_facts == 3
+
+
 @pytest.mark.parametrize("name", ["empty.nt", "empty.nq"])
 def test_millions_of_empty_lines_of_triples_take_no_memory(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name, "\n" * 9_000_000 + TRIPLE.strip() + "\n" + "\n" * 3_000_000 + "wrong\n")

@@ -16,6 +16,7 @@ LONGEST_LINE: Final = 1 << 26
 _LEAST: Final = 1 << 25  # bytes, before it matters how well they were packed
 _LARGEST_RATIO: Final = 500  # text of graphs packs to a hundredth at best, a bomb to a thousandth
 _STEP: Final = 1 << 20
+_PACKED_STEP: Final = 1 << 16  # a bomb shows after so much
 _BLOCK: Final = 1 << 17  # a block of zstd unpacks to so much at most
 _BLOCKS_AT_ONCE: Final = 8
 
@@ -88,17 +89,17 @@ def bounded_pieces(pieces: Iterator[bytes], name: str, packed_bytes: Callable[[]
 
 def gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
     """What the members of a ``.gz`` file hold, a MiB at a time at most; zeros may follow a member, as on tapes."""
-    data = file.read(_STEP)
+    data = file.read(_PACKED_STEP)
     while data:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)  # which checks length and sum at the end of each
         while not member.eof:
             if piece := member.decompress(data, _STEP):
                 yield piece
             data = member.unconsumed_tail
-            if not data and len(piece) < _STEP and not member.eof and not (data := file.read(_STEP)):
+            if not data and len(piece) < _STEP and not member.eof and not (data := file.read(_PACKED_STEP)):
                 raise EOFError("it ends in the middle of a member")
         data = member.unused_data.lstrip(b"\0")
-        while not data and (more := file.read(_STEP)):
+        while not data and (more := file.read(_PACKED_STEP)):
             data = more.lstrip(b"\0")
 
 

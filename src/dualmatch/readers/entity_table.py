@@ -37,6 +37,7 @@ _PLACEHOLDERS: Final = ("unknown", "n/a", "na", "nan", "null", "none", "?", "-",
 _SAMPLE: Final = 10_000
 """Whether values are dates is seen from so many."""
 _FEW: Final = 20
+_MOST_COLUMNS: Final = 1000  # each is looked at from all sides, in about 10 ms
 
 
 def collect_entity_table(collector: Collector) -> None:
@@ -44,6 +45,8 @@ def collect_entity_table(collector: Collector) -> None:
     if not collector.entity_rows:
         return
     shape = collector.entity_rows[0][1]
+    if len(shape.kinds or {}) > _MOST_COLUMNS:
+        shape = _named_columns(shape, shown(collector.entity_rows[0][0].path), collector)
     rows = _whole([rows for rows, _ in collector.entity_rows])
     collector.entity_rows.clear()
     if shape.id_is_name:
@@ -221,6 +224,21 @@ def _list_separator(values: pl.Series, times: TimeParser) -> str | None:
         if len(values) and FEWEST * several.sum() >= len(values) and 2 * parts.is_duplicated().sum() >= len(parts):
             return separator
     return None
+
+
+def _named_columns(shape: TableShape, where: str, collector: Collector) -> TableShape:
+    """The same table with the columns that the user named, of far too many; an `InputError` where there are none."""
+    count, named = (
+        len(shape.kinds or {}),
+        {each: kind for each, kind in (shape.kinds or {}).items() if kind is not None},
+    )
+    if not 0 < len(named) <= _MOST_COLUMNS:
+        raise InputError(
+            f"{where}: what is known of entities is in {count:,} columns; name those to read, {_MOST_COLUMNS:,} at "
+            "most: --columns id=NAME,date=NAME,tail=NAME"
+        )
+    collector.note(f"{where}: of its {count:,} columns only those are read that --columns names")
+    return replace(shape, kinds=named)
 
 
 def _whole(parts: list[Rows]) -> Rows:
