@@ -257,6 +257,13 @@ def test_millions_of_empty_lines_are_skipped_soon_and_counted(tmp_path: Path) ->
     in_time(refused, 5.0)
 
 
+def test_a_note_on_endless_language_tags_is_short(tmp_path: Path) -> None:
+    path = written(tmp_path / "tags.ttl", TRIPLE + f'<http://e/s> <http://e/name> "Ada"@zh-cl{"9" * 5000}assical .\n')
+    reading = read([path], ReadOptions())
+    assert any("language tags longer than" in note for note in reading.notes)
+    assert sum(map(len, reading.notes)) < 500
+
+
 def test_a_table_of_entities_with_thousands_of_columns_is_refused(tmp_path: Path) -> None:
     header = "id,name," + ",".join(f"c{number}" for number in range(1500))
     path = written(tmp_path / "wide.csv", header + "\n" + "".join(f"e{n},Ada{',x' * 1500}\n" for n in range(3)))

@@ -71,7 +71,7 @@ class LanguageTags:
     @property
     def note(self) -> str:
         """Which tags were too long, in words; empty where none was."""
-        tags = ", ".join(tag.removeprefix("@") for tag in sorted(self._used)[:5])
+        tags = ", ".join(tag.removeprefix("@")[:40] for tag in sorted(self._used)[:5])
         return tags and f"language tags longer than the standard allows were read all the same: {tags}"
 
     def _shorten(self, match: re.Match[bytes]) -> bytes:
