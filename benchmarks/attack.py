@@ -87,7 +87,7 @@ def bombs(gib: int) -> Iterator[tuple[str, bytes]]:
     wide = b"id," + b",".join(b"c%d" % n for n in range(9_998)) + b"\n"
     yield "wide.csv", wide + (b"e%d" + b",x" * 9_998 + b"\n") * 300 % (*range(300),)
     yield "rows.parquet", _same_facts("a", 20_000_000, 10)
-    yield "dictionary.parquet", _same_facts("a" * 500_000_000, 10, 3, compression="zstd")
+    yield "dictionary.parquet", _same_facts("a" * 100_000_000, 10, 9, compression="zstd")
     yield "texts.parquet", _same_facts("a" * 100_000, 5_000_000, 1, store_schema=False)
     yield "categories.parquet", _same_facts("a" * 100_000, 5_000_000, 1)
     yield "columns.csv", b",".join(b"c%d" % n for n in range(1_000_000)) + b"\n"
