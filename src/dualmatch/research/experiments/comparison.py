@@ -208,7 +208,7 @@ def _charts(bench: Workbench, found: Sequence[Measured]) -> list[tuple[str, Char
             for each in sorted(found, key=lambda each: -each.h1)
             if each.setting == setting and (cpu := each.mean("cpu_seconds")) is not None
         ]
-        if points:
+        if len(points) > 2:  # fewer compare nothing
             subject, seeds = bench.subject, len(bench.subject.seeds(setting))
             title = f"{subject.name}, {seeds:,} seeds: H@1 (%, protocol paper) against CPU seconds, logarithmic scale"
             charts.append((f"{subject.slug}-{setting}", scatter(points, _KEY, title, "CPU seconds", "H@1, %")))
