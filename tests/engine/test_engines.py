@@ -35,6 +35,7 @@ from distributed.comm import CommClosedError
 from dualmatch.engine.cluster import Cluster, states_of
 from dualmatch.engine.connection import check_workers
 
+NOT_SECURED = ValueError("IOStream is not idle; cannot convert to SSL")  # tornado's, where a worker dies just then
 WORLD = World(entities=250, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=3)
 
 
@@ -173,21 +174,23 @@ def test_operands_are_sent_again_over_a_closed_connection(tmp_path: Path, monkey
     pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
     engine, operand = without_workers(tmp_path), np.arange(20_000.0)
-    client = closing(engine, [CommClosedError("in <TLS>"), OSError("Timed out trying to connect")])
+    client = closing(engine, [CommClosedError("in <TLS>"), OSError("Timed out trying to connect"), NOT_SECURED])
     with engine.placed(operand):
-        assert client.sent == 3
+        assert client.sent == 4
     assert client.sent == 0
-    assert pauses == [0.2, 0.4]
+    assert pauses == [0.2, 0.4, 0.8]
 
 
 @pytest.mark.parametrize(
     ("errors", "status", "sent", "raised"),
     [
         ([CommClosedError("in <TLS>")] * 9, "running", 5, InputError),
+        ([NOT_SECURED] * 9, "running", 5, InputError),
+        ([ValueError("of the operand itself")], "running", 1, ValueError),
         ([TimeoutError("No valid workers found")] * 9, "running", 1, TimeoutError),
         ([CommClosedError("in <TLS>")] * 9, "closed", 1, InputError),
     ],
-    ids=["always", "no workers", "no scheduler"],
+    ids=["always", "never secured", "another error", "no workers", "no scheduler"],
 )
 def test_operands_are_not_sent_again_for_ever(
     errors: list[Exception],

@@ -25,6 +25,7 @@ from dualmatch.engine.connection import (
     ATTEMPTS,
     PAUSE_SECONDS,
     connected,
+    ended_while_secured,
     leave,
     on_all_workers,
     within,
@@ -138,8 +139,10 @@ class Cluster:
             for attempt in range(ATTEMPTS):
                 try:
                     return self.client.scatter(operand, broadcast=True, hash=False)
-                except OSError as error:  # CommClosedError: the scheduler took a dead worker for a live one
+                except (OSError, ValueError) as error:  # CommClosedError: a dead worker was taken for a live one
                     waited_for_workers = isinstance(error, TimeoutError)
+                    if not isinstance(error, OSError) and not ended_while_secured(error):
+                        raise
                     if attempt + 1 == ATTEMPTS or waited_for_workers or self.client.status != "running":
                         raise
                     logger.warning("a worker died while operands were sent: they are sent again (%s)", error)
@@ -156,7 +159,8 @@ class Cluster:
         try:
             yield
         except Exception as error:
-            if self.client.status != "running" or type(error).__name__ == "CommClosedError":
+            is_closed = type(error).__name__ == "CommClosedError" or ended_while_secured(error)
+            if self.client.status != "running" or is_closed:
                 raise InputError(
                     f"the cluster has gone away ({in_brief(error)}); start it again ({_RESUME})"
                 ) from error
@@ -272,7 +276,6 @@ def _lost(error: Exception) -> bool:
     """Whether an operand went with its worker, which only sent ones can."""
     from concurrent.futures import CancelledError
 
-    return isinstance(error, CancelledError | StalledError) or type(error).__name__ in (
-        "FutureCancelledError",
-        "CommClosedError",
-    )
+    names = ("FutureCancelledError", "CommClosedError")
+    is_gone = isinstance(error, CancelledError | StalledError) or type(error).__name__ in names
+    return is_gone or ended_while_secured(error)

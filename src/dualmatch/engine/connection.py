@@ -77,7 +77,7 @@ def _started(start: Callable[[], Any]) -> Any:
     for attempt in range(ATTEMPTS):
         try:
             return within(_START_SECONDS, start)
-        except (RuntimeError, OSError) as error:
+        except (RuntimeError, OSError, ValueError) as error:
             if attempt + 1 == ATTEMPTS:
                 raise InputError(
                     f"the workers of a local cluster do not start ({in_brief(error)}); start fewer with --workers, or "
@@ -143,12 +143,19 @@ def within(seconds: float, call: Callable[..., T], *arguments: Any) -> T:
     return cast(T, result)
 
 
+def ended_while_secured(error: Exception) -> bool:
+    """Whether a connection ended before TLS was agreed on, as where a worker dies just then: tornado's ValueError."""
+    return isinstance(error, ValueError) and "IOStream" in str(error)
+
+
 def on_all_workers(client: Client, function: Callable[..., T], *arguments: Any) -> dict[str, T]:
     """What a function returns on each worker; asked again where one dies meanwhile."""
     for attempt in range(ATTEMPTS):
         try:
             return within(ANSWER_SECONDS, lambda: client.run(function, *arguments))
-        except OSError as error:  # CommClosedError, TimeoutError
+        except (OSError, ValueError) as error:  # CommClosedError, TimeoutError
+            if not isinstance(error, OSError) and not ended_while_secured(error):
+                raise
             if attempt + 1 == ATTEMPTS or client.status != "running":
                 raise InputError(
                     f"the workers of the cluster do not answer ({in_brief(error)}); see that they run, and try again"
