@@ -40,11 +40,11 @@ _PER_CELL: Final = {
     "fused": ((1e-6, 2.5e-6), (20.0, 55.0)),
 }
 _EVIDENCE_UNITS_PER_FACT: Final = (3e-5, 4e-4)
-_BASE_BYTES: Final = 2.3e8
+_BASE_BYTES: Final = 2.6e8
 # Method evidence, fitted to measured peaks (docs/costs.md): bytes of an entity's token, of which a side of a fact
 # has one in each family; and of an entity, for its candidates. Other graphs may take this much more or less.
-_PER_TOKEN: Final = 23.0
-_PER_ENTITY: Final = 2500.0
+_PER_TOKEN: Final = 32.0
+_PER_ENTITY: Final = 3500.0
 _ESTIMATE_WITHIN: Final = 1.5
 _DEPTH: Final = 2
 
