@@ -446,6 +446,7 @@ def test_decisions_are_applied_to_the_final_links(aligned: AppServer) -> None:
     assert "decisions applied" not in client.ask("/1/align").text
     assert client.post("/1/review/decide", verdict="none", source=3, seen=0).status == 303
     assert "decisions applied" in client.ask("/1/align").text
+    assert "The run's links, with your decisions applied." in client.ask("/1/links").text
     (where,) = re.findall(r'href="([^"]*/final.tsv)"', client.ask("/1/links").text)
     answer = client.ask(where)
     assert answer.status == 200

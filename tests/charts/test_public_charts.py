@@ -10,6 +10,7 @@ import pytest
 
 from conftest import lives
 from dualmatch import Alignment, Chart, InputError, TemporalGraph, align, evaluate, explain
+from dualmatch.charts.svg import Line, lines
 from dualmatch.charts.timeline import span_of
 from html_check import Page
 
@@ -50,6 +51,17 @@ def test_rounds_have_two_points_each(alignment: Alignment) -> None:
     assert alignment.plot_rounds().drawing.count("<circle") == 2 * len(alignment.rounds)
     with pytest.raises(InputError, match="method temporal takes no rounds"):
         align(*lives(), method="temporal").plot_rounds()
+
+
+def test_labels_of_the_scale_fit_on_a_phone() -> None:
+    """There they are drawn with 15 px, of which a wide font takes 9.5 for a digit and less for a point or a blank."""
+    chart = lines([Line("", [(0, 0.0), (1, 0.0035)])], "shares", y_range=(0, 0.0035), percent=True)
+    labels = re.findall(r'x="([\d.]+)"[^>]*text-anchor="end">([^<]*)<', chart.drawing)
+    assert "0.25 %" in [words for _, words in labels] or "0.3 %" in [words for _, words in labels]
+    long = lines([Line("", [(0, 0.0), (1, 0.0008)])], "shares", y_range=(0, 0.0008), percent=True)
+    labels += re.findall(r'x="([\d.]+)"[^>]*text-anchor="end">([^<]*)<', long.drawing)
+    widths = {words: sum({".": 4.8, " ": 4.8, "%": 14.3}.get(each, 9.5) for each in words) for _, words in labels}
+    assert [words for end, words in labels if float(end) < widths[words]] == []
 
 
 def test_times_of_one_graph_or_of_two() -> None:

@@ -96,8 +96,44 @@ def test_bars_are_links_and_choose(review: Review) -> None:
     assert "A chance of 40 to 45 %" in chosen
     assert '<p id="count">1 entity' in client.ask("/?tab=all&q=s07").text  # and plurals are right
     page = client.ask("/?q=s07").text
-    assert '<p id="count">0 entities' in page
-    assert '<a href="/?tab=all&amp;q=s07" id="elsewhere">1 entity in All</a>' in page
+    assert "Nothing matches." in page
+    assert '<a href="/?tab=all&amp;q=s07" id="elsewhere">1 entity in All matches</a>' in page
+    assert "choose a bar" not in page  # there is none
+
+
+def test_a_queue_that_is_done_leads_on(review: Review) -> None:
+    session, client = review
+    assert "Begin with the first" in client.ask("/").text
+    rows = session.queue.tabs[Tab.DOUBTFUL].tolist()
+    for row in rows:
+        client.post("/decide", verdict="skip" if row == rows[-1] else "none", source=row, seen=0)
+        assert ("Continue" in client.ask("/").text) == (row != rows[-1])
+    page = client.ask("/").text
+    assert f"Doubtful: {len(rows) - 1} of {len(rows)} decided, 1 skipped<" in page
+    assert "Nothing in this tab is open any more." in page
+    onwards = re.search(r'<ul[^>]* id="onwards">(.*?)</ul>', page, re.DOTALL)
+    assert onwards is not None
+    assert re.findall(r'href="([^"]*)">([^<]*)<', onwards[1]) == [
+        ("/?status=all", f"Show all {len(rows)}"),
+        ("/?status=skipped", "1 skipped"),
+        ("/?tab=partner", "Next: Find a partner"),
+        ("/again?", "Align again"),
+    ]
+    page = client.ask("/?q=zzzz").text
+    assert "Nothing matches." in page
+    assert '<a href="/?tab=doubtful">Without filters</a>' in page
+    assert "Nothing that matches is open any more." in client.ask(f"/?q=s{rows[0]:02}").text
+
+
+def test_tabs_count_what_their_lists_show(tmp_path: Path) -> None:
+    """What is disputed is listed under Differences, and is not open."""
+    with reviewed(tmp_path) as (session, ada), reviewed(tmp_path, "bob") as (_, bob):
+        ada.post("/decide", accept=1, source=1, seen=0)
+        bob.post("/decide", verdict="none", source=1, seen=1)
+        assert len(session.log.state.disputed) == 1
+        page = ada.ask("/?tab=all").text
+        assert f'All <b>{SIZE - 1}</b><span class="unseen"> open' in page
+        assert f'<p id="count">{SIZE - 1} entities' in page
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
@@ -177,7 +213,9 @@ def test_a_spot_check_measures_precision_and_unlocks_the_rest(review: Review) ->
     history = client.ask("/history").text
     assert f"{len(rows)} pairs accepted at once" in history
     assert history.count("<tr") == ENOUGH + 1 + 1 + 1  # one line for all of them, and the head
-    client.post("/undo", seen=rows[3].id, to="history")
+    assert re.search(rf"<td>several</td>\s*<td>{len(rows)} pairs accepted at once</td>", history)  # and no name
+    assert f">Last: {len(rows)} pairs accepted at once<" in history
+    assert client.post("/undo", seen=rows[3].id, tab="spot").headers["location"] == "/?tab=spot"
     assert len(session.log.state.accepted) == ENOUGH - 1
 
 
@@ -355,7 +393,9 @@ def test_entangled_pairs_are_settled_by_one_answer(review: Review) -> None:
     assert client.post("/both", **form, way="swapped").status == 303
     assert session.log.state.accepted == [(f"s{PAIR}", f"q{PAIR + 1}"), (f"s{PAIR + 1}", f"q{PAIR}")]
     assert "one answer settles both" not in client.ask(f"/pair/{PAIR}").text
-    assert "2 pairs accepted together" in client.ask("/").text
+    assert ">Last: 2 pairs accepted together<" in client.ask("/").text
+    (line,) = re.findall(r"<td>(<a href.*?)</td>\s*<td>2 pairs accepted together", client.ask("/history").text)
+    assert re.findall(r">(s\d+)<", line) == [f"s{PAIR}", f"s{PAIR + 1}"]
     assert {row["at_once"] for row in decisions_in(client)} == {"no"}  # both were looked at
     client.post("/undo", seen=session.log.live()[-1].id)
     assert session.log.state.accepted == []

@@ -73,7 +73,7 @@ def test_a_spot_check_and_the_rest_at_once_by_keyboard(review: Reviews, open_pag
     press(page, "Enter", r"/\?tab=spot")
     assert len(session.log.state.accepted) == PAIR + 2
     assert f"{PAIR + 2 - ENOUGH} pairs accepted at once" in page.inner_text("#last")
-    press(page, "u", r"/pair/")
+    press(page, "u", r"/\?tab=spot")
     assert len(session.log.state.accepted) == ENOUGH
 
 

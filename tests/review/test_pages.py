@@ -19,6 +19,8 @@ from dualmatch.cli.main import main
 from dualmatch.links.decisions import DecisionLog, read_decisions
 from dualmatch.links.opinions import Verdict
 from dualmatch.links.read import read_links
+from dualmatch.review.filter import Filter
+from dualmatch.review.queue import Tab
 from dualmatch.review.serve import ReviewServer
 from dualmatch.review.session import Session
 from reviewing import DOUBTFUL, Client, served, weights_in
@@ -49,10 +51,10 @@ def test_every_verdict_goes_to_the_next_pair_and_undo_back(client: Client, servi
     assert [(row.verdict, row.source) for row in rows] == [
         (verdict, names[order[place]]) for place, verdict in enumerate(("accept", "none", "skip"))
     ]
-    assert f"All: 3 of {DOUBTFUL.entities} decided" in client.ask("/?tab=all").text
+    assert f"All: 2 of {DOUBTFUL.entities} decided, 1 skipped<" in client.ask("/?tab=all").text
     answer = client.post("/undo", seen=rows[-1].id)
     assert answer.headers["location"] == f"/pair/{order[2]}"
-    assert f"All: 2 of {DOUBTFUL.entities} decided" in client.ask("/?tab=all").text
+    assert f"All: 2 of {DOUBTFUL.entities} decided<" in client.ask("/?tab=all").text
     assert client.post("/undo", seen=rows[-1].id).status == 409
 
 
@@ -159,12 +161,28 @@ def test_align_again_uses_the_decisions_and_shows_what_changed(
             decide(client, "accept", row, target=targets[gold[names[row]]])
         else:
             decide(client, "none", row)
-    assert "No run yet." in client.ask("/again").text
+    sample = session.queue.tabs[Tab.SPOT].tolist()
+    for row in sample[:6]:
+        if not session.decided().is_decided[row]:
+            decide(client, "reject" if row == sample[0] else "accept", row, target=session.queue.proposed[row])
+    check = session.spot_check(Filter())
+    page = client.ask("/again").text
+    assert "No run yet." in page
+    assert check.wrong
+    assert f"what it has found ({check.right} of {check.checked} right) stays on its tab" in page
+    assert "<dt>It will take</dt>" in page
+    assert 'id="earlier"' not in client.ask("/?tab=spot").text
     assert client.post("/again").headers["location"] == "/again"
     serving.again.wait(60)
     assert serving.again.state == "done", serving.again.words
     page = client.ask("/again").text
     assert "<td>decided</td>" in page
+    assert "Continue with the queue" in page
+    assert "It will take" not in page
+    assert not re.search(r'<td>no link</td>\s*<td class="number">\d', page)
+    low, high = (f"{end:.0%}".replace("%", " %") for end in check.interval)
+    found = f"Before you aligned again: {check.right} of {check.checked} right, between {low} and {high} of all links."
+    assert found in client.ask("/?tab=spot").text
     after = {tuple(pair) for pair in session.run.basis.pairs.tolist()}
     changed = {s for s, _ in before ^ after}
     assert {change.source for change in serving.again.changes} == changed

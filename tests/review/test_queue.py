@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import sparse as sp
 
 from conftest import lives
 from dualmatch import TemporalGraph, align
+from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.links.decisions import DecisionLog
@@ -30,7 +32,7 @@ from dualmatch.review.pair_view import (
 )
 from dualmatch.review.queue import VERDICTS, Tab, queue_of
 from dualmatch.review.realign import changes_between, decided, free_name
-from dualmatch.review.session import Session
+from dualmatch.review.session import Session, TabCount
 from dualmatch.runs.companion import read_run
 
 
@@ -244,6 +246,7 @@ def test_filters_and_what_comes_next(links: Path, log: DecisionLog) -> None:
     first, second = every[:2].tolist()
     assert session.after(first, Filter(tab="all")) == second
     session.log.decide(Decision.SKIP, names[second], None, 0)
+    session.log.decide(Decision.NO_MATCH, names[every[5]], None, 0)
     assert session.after(first, Filter(tab="all")) == every[2]
     assert session.before(int(every[2]), Filter(tab="all")) == second  # though it is decided
     assert session.before(first, Filter(tab="all")) is None
@@ -251,7 +254,8 @@ def test_filters_and_what_comes_next(links: Path, log: DecisionLog) -> None:
     assert second not in session.rows(Filter(tab="all", status=NOT_MINE))
     assert session.after(int(every[-1]), Filter(tab="all")) == first
     assert session.after(second, Filter(tab="all", status="skipped")) is None
-    assert [each.decided for each in session.counts() if each.tab is Tab.ALL] == [1]
+    (counted,) = [each for each in session.counts() if each.tab is Tab.ALL]
+    assert counted == TabCount(Tab.ALL, open=len(names) - 2, decided=1, skipped=1, total=len(names))
 
 
 def _has(graph: TemporalGraph, row: int, relation: str) -> bool:
@@ -293,8 +297,29 @@ def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
     assert sorted(forbidden, key=str) == [("Ada", "Q1"), ("Percy", "Q7"), ("Rome", None)]
     again = align(source, target, seeds, forbid=forbidden)
     changes = {source.entities[each.source]: each for each in changes_between(basis, basis_of(again))}
-    assert (changes["Ada"].kind, changes["Ada"].by_decision) in (("lost", False), ("other partner", False))
+    assert (changes["Ada"].kind, changes["Ada"].is_rejected) in (("lost", True), ("other partner", True))
     assert (changes["Echo"].kind, changes["Echo"].by_decision) == ("new", True)
+
+
+def test_changes_name_their_cause() -> None:
+    chance = {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9, "e": 0.2}
+    before = basis_with([(name, "near", other) for name, other in pairwise("abcde")], chance)
+    after = replace(
+        before,
+        pairs=np.array([[1, 4], [3, 3], [4, 0]]),
+        confidence=np.array([0.6, 1.0, 1.0]),
+        is_seed=np.array([False, False, True]),
+        forbidden=Forbidden(np.array([[0, 0], [1, 1]])),
+    )
+    changes = {change.source: change for change in changes_between(before, after)}
+    assert {source: change.why for source, change in changes.items()} == {
+        0: "decided",  # rejected, and nothing else was found
+        1: "the old one was rejected",  # but nobody decided on what was found instead
+        2: "lost",
+        4: "decided",
+    }
+    assert [*changes] == [1, 2, 4, 0]  # what the run found itself comes first
+    assert [changes[source].confidence for source in (0, 1, 2, 4)] == [None, 0.6, None, 1.0]
 
 
 def test_a_free_name_is_free(tmp_path: Path) -> None:

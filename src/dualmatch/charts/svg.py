@@ -14,7 +14,7 @@ from dualmatch.charts.chart import Chart
 from dualmatch.charts.markup import el, joined, visible
 
 WIDTH: Final = 560
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 12, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 12, 34  # on the left, "0.075 %" on a narrow screen
 _LEGEND: Final = 18  # the height of a row of the legend, above the rest
 _TICKS: Final = 5
 _CHARACTER: Final = 8.5  # about the width of one in a tick's label, on a narrow screen

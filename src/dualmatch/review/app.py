@@ -107,6 +107,7 @@ class _Views:
         to_accept = 0 if check is None else len(session.open_links(wanted))
         page, pages = page_of(len(rows), request)
         shown, now = rows[(page - 1) * PER_PAGE : page * PER_PAGE].tolist(), session.log.state
+        bars = session.histogram(wanted)
         return self.page(
             "queue.html",
             wanted,
@@ -116,6 +117,7 @@ class _Views:
             taken=[row for row in shown if session.is_taken(row, now)],
             total=len(rows),
             elsewhere=0 if len(rows) else len(session.rows(replace(wanted, tab=Tab.ALL.value))),
+            matching=len(rows) or len(session.rows(replace(wanted, status="all"))),
             page=page,
             pages=pages,
             verdicts=VERDICTS,
@@ -124,8 +126,9 @@ class _Views:
             not_seen=NOT_SEEN,
             unseen=0 if check is None else len(session.rows(replace(wanted, status=NOT_SEEN))) - to_accept,
             relations=session.common_relations,
-            histogram=histogram(session.histogram(wanted), wanted, self._at),
+            histogram=histogram(bars, wanted, self._at) if bars.any() else None,
             check=check,
+            earlier=session.earlier_check,
             interval=None if check is None or not check.checked else interval_bar(check),
             to_accept=to_accept,
             seen=session.log.last_known.last,
@@ -178,7 +181,9 @@ class _Views:
         await run_in_threadpool(log.undo, number)
         if form.get("to") == "history":
             return RedirectResponse(f"{self._at}/history", 303)
-        found = None if row is None else self.session.run.basis.source.entity_rows.get(row.source)
+        if row is None or row.is_unseen:  # one of many that were accepted at once: back to their tab
+            return self._to_pair(None, Filter.of(form))
+        found = self.session.run.basis.source.entity_rows.get(row.source)
         return self._to_pair(found, Filter.of(form))
 
     def _to_pair(self, source: int | None, wanted: Filter, show: int | None = None) -> Response:
@@ -189,8 +194,9 @@ class _Views:
 
     def again(self, request: Request) -> Response:
         wanted, basis = Filter.of(request.query_params), self.session.run.basis
-        run = self.run_again
-        return self.page("again.html", wanted, run=run, basis=basis, plan=run.plan(), words=self._progress())
+        run, check = self.run_again, self.session.spot_check(Filter())
+        words = self._progress()
+        return self.page("again.html", wanted, run=run, basis=basis, plan=run.plan(), words=words, check=check)
 
     async def start_again(self, request: Request) -> Response:
         await read_form(request)
@@ -241,6 +247,7 @@ class _Views:
         session = self.session
         state = session.log.state if known is None else known
         last, counts = state.last_of(session.log.reviewer), session.counts(state)
+        together = 0 if last is None else state.together(last)
         page = self._templates.get_template(template).render(
             filter=wanted,
             query=wanted.query,
@@ -249,8 +256,8 @@ class _Views:
             disputes=len(state.disputed),
             reviewer=session.log.reviewer,
             last=last,
-            last_name=None if last is None else session.run.basis.source.shown(last.source).html(),
-            last_words=None if last is None else in_words(last, state.together(last), session.run.basis.target),
+            last_name=None if last is None or together > 1 else session.run.basis.source.shown(last.source).html(),
+            last_words=None if last is None else in_words(last, together, session.run.basis.target),
             **values,
         )
         return HTMLResponse(page, status_code)

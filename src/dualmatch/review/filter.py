@@ -60,6 +60,11 @@ class Filter:
         """The same for an address."""
         return urlencode(self.fields)
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it wants less than its tab has, whatever was decided."""
+        return bool({*self.fields} - {"tab", "status"})
+
     def but(self, **changes: object) -> str:
         """The query with some fields changed."""
         return replace(self, **changes).query  # type: ignore[arg-type]

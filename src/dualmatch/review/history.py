@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dualmatch.links.opinions import Verdict
+from dualmatch.links.opinions import Decision, Verdict
 from dualmatch.review.filter import Filter
 from dualmatch.review.forms import PER_PAGE, page_of
 from dualmatch.review.session import Session
@@ -25,21 +25,22 @@ class HistoryPages:
         """Every decision, the last first; what was accepted at once is one line."""
         basis, rows = self._session.run.basis, self._session.log.rows()
         undone = {row.undoes: row for row in rows}
-        together = Counter(row.batch for row in rows)
-        first = {row.batch: row.id for row in reversed(rows)}
-        listed = [
-            row for row in rows if row.verdict is not Verdict.UNDO and (row.batch is None or first[row.batch] == row.id)
-        ]
+        batches: dict[object, list[Decision]] = defaultdict(list)
+        for row in rows:
+            batches[row.id if row.batch is None else (row.batch,)].append(row)
+        listed = [each for each in batches.values() if each[0].verdict is not Verdict.UNDO]
         page, pages = page_of(len(listed), request)
         lines = [
             (
-                row,
-                basis.source.entity_rows.get(row.source),
-                basis.source.shown(row.source).html(),
-                in_words(row, 1 if row.batch is None else together[row.batch], basis.target),
+                row := each[0],
+                [
+                    (basis.source.entity_rows.get(one.source), basis.source.shown(one.source).html())
+                    for one in ([] if row.is_unseen and len(each) > 1 else each)
+                ],
+                in_words(row, len(each), basis.target),
                 undone.get(row.id),
             )
-            for row in listed[::-1][(page - 1) * PER_PAGE : page * PER_PAGE]
+            for each in listed[::-1][(page - 1) * PER_PAGE : page * PER_PAGE]
         ]
         wanted = Filter.of(request.query_params)
         return self._render("history.html", wanted, lines=lines, total=len(listed), page=page, pages=pages)

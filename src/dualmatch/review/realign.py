@@ -39,8 +39,13 @@ class Change:
     source: int
     before: int | None
     after: int | None
-    confidence: float
+    confidence: float | None  # of the link; None where there is none
     by_decision: bool
+    is_rejected: bool  # the link that it had
+
+    @property
+    def why(self) -> str:
+        return "decided" if self.by_decision else "the old one was rejected" if self.is_rejected else self.kind
 
 
 @dataclass(frozen=True)
@@ -216,12 +221,15 @@ def changes_between(before: ExplanationBasis, after: ExplanationBasis) -> list[C
     old, new = dict(before.pairs.tolist()), dict(after.pairs.tolist())
     sure = dict(zip(after.pairs[:, 0].tolist(), after.confidence.tolist(), strict=True))
     given = {*after.pairs[after.is_seed, 0].tolist(), *after.forbidden.alone.tolist()}
-    changes = [
-        Change(kind_of(was, now), source, was, now, sure.get(source, 0.0), source in given)
-        for source in sorted({*old, *new})
-        if (was := old.get(source)) != (now := new.get(source))
-    ]
-    return sorted(changes, key=lambda change: (change.by_decision, -change.confidence))
+    forbidden = {(source, target) for source, target in after.forbidden.pairs.tolist()}
+    changes = []
+    for source in sorted({*old, *new}):
+        was, now = old.get(source), new.get(source)
+        if was != now:
+            is_rejected = (source, was) in forbidden
+            by_decision = source in given or (is_rejected and now is None)
+            changes.append(Change(kind_of(was, now), source, was, now, sure.get(source), by_decision, is_rejected))
+    return sorted(changes, key=lambda change: (change.by_decision, -(change.confidence or 0.0)))
 
 
 def free_name(links: Path) -> Path:

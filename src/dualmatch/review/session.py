@@ -51,7 +51,9 @@ class TabCount:
     """How far a tab is."""
 
     tab: Tab
-    decided: int
+    open: int
+    decided: int  # those that were skipped are not
+    skipped: int
     total: int
 
 
@@ -72,11 +74,14 @@ class Session:
         self.path, self.first, self.log = path, run, log
         self._preparing = threading.Lock()
         self._prepared: ExplanationBasis | None = None
+        self.earlier_check: SpotCheck | None = None  # of the last run before this one that was checked
         self._show(run)
 
     def look_at(self, run: ExplainedRun) -> None:
         """Switch to another run over the same graphs, once its reasons can be shown."""
         self._prepare(run.basis)
+        check = self.spot_check(Filter())
+        self.earlier_check = check if check.checked else self.earlier_check
         self._show(run)
 
     def _show(self, run: ExplainedRun) -> None:
@@ -154,8 +159,12 @@ class Session:
 
     def counts(self, state: DecisionState | None = None) -> list[TabCount]:
         """How far each tab is."""
-        is_decided, rows = self.decided(state).is_decided, self.queue.tabs
-        return [TabCount(tab, int(is_decided[rows[tab]].sum()), len(rows[tab])) for tab in Tab]
+        status, counts = self.decided(state).status, []
+        for tab, rows in self.queue.tabs.items():
+            of = dict(zip(STATUSES, np.bincount(status[rows], minlength=len(STATUSES)).tolist(), strict=True))
+            decided = len(rows) - of["open"] - of["disputed"] - of["skipped"]
+            counts.append(TabCount(tab, of["open"], decided, of["skipped"], len(rows)))
+        return counts
 
     def histogram(self, wanted: Filter) -> NDArray[np.int64]:
         """(BINS,) how many entities there are at each confidence, were any confidence wanted."""
