@@ -40,15 +40,61 @@ def test_the_axis_has_years_months_or_days_as_facts_need() -> None:
         "1980",
         "2000",
     ]
-    months = ticks(drawn(Lane("a", "a", Span(year(2009), year(2010)))))
+    months = ticks(
+        drawn(Lane("a", "a", Span(year(2009), year(2009.5))), Lane("b", "b", Span(year(2009.2), year(2010))))
+    )
     assert months[0] == "Jan 2009"
     assert {"Mar", "Sep"} <= set(months)
-    days = ticks(drawn(Lane("a", "a", Span(14_245.0, 14_250.0))))  # 2009-01-01 to 06
+    days = ticks(drawn(Lane("a", "a", Span(14_245.0, 14_250.0), Span(14_245.0, 14_247.0))))  # 2009-01-01 to 06
     assert days[0] == "31 Dec 2008"
     assert "3 Jan" in days
     assert len(ticks(drawn(Lane("a", "a", Span(year(1900), year(2000)))), "narrow")) <= 4
     assert ticks(drawn(Lane("a", "a", Span(3.0, 90.0)), days=False))[:2] == ["20", "40"]
     assert ticks(drawn(Lane("a", "a", Span(year(-5_000), year(12_000)))))[:2] == ["-5000", "-2500"]
+
+
+def bars(figure: str, kind: str = "wide") -> list[tuple[float, float]]:
+    svg = next(part for part in figure.split("<svg") if f'class="{kind}"' in part[:200])
+    found = re.findall(r'<rect class="bar[^>]*x="([^"]*)"[^>]*width="([^"]*)"', svg)
+    return [(float(x), float(width)) for x, width in found]
+
+
+def legend(figure: str) -> list[str]:
+    return re.findall(r"</svg> ([^<]*)</li>", figure)
+
+
+@pytest.mark.parametrize("time", [Span(year(1813), year(1814)), Span(100.0, 101.0), Span(100.0, 131.0)])
+def test_a_short_time_alone_has_room_around_it(time: Span) -> None:
+    for figure in (drawn(Lane("a", "a", time)), drawn(Lane("a", "a", time, time))):
+        for x, width in bars(figure):
+            assert 100.0 < width < 790.0 / 4
+            assert x > 330.0 + width
+    ((_, whole),) = bars(drawn(Lane("a", "a", Span(year(1813), year(1853)))))
+    assert whole > 700.0
+    assert {"1812", "1813", "1814"} <= {*ticks(drawn(Lane("a", "a", Span(year(1813), year(1814)))))}
+
+
+def test_a_match_with_one_time_has_words_for_the_other() -> None:
+    time = Span(year(1813), year(1814))
+    for lane, words, side in (
+        (Lane("a", "a", time, None, True), "target", "here"),
+        (Lane("a", "a", None, time, True), "source", "there"),
+    ):
+        figure = drawn(lane)
+        assert figure.count(f">no time given in the {words}</text>") == 2
+        assert figure.count('<g class="fact matching">') == 2 + 1  # and in the legend
+        assert "join" not in figure
+        assert legend(figure) == [side]
+    assert legend(drawn(Lane("a", "a", time, None, True), Lane("b", "b", time))) == ["here", "only one has it"]
+    assert "no time given" not in drawn(Lane("a", "a", time, time, True))
+
+
+def test_the_legend_has_what_is_drawn() -> None:
+    time = Span(year(1813), year(1814))
+    assert legend(drawn(Lane("a", "a", time))) == ["here"]
+    assert legend(drawn(Lane("a", "a", None, Span(0.0, None)))) == ["there", "end not known"]
+    assert legend(drawn(Lane("a", "a", time), Lane("b", "b", None, time))) == ["here", "there", "only one has it"]
+    assert legend(drawn(Lane("a", "a", time, time))) == ["here", "there"]
 
 
 def test_open_ends_fade_and_others_do_not() -> None:

@@ -127,6 +127,15 @@ def test_rivals_stand_beside_the_pair_and_below_it_on_a_phone(serving: ReviewSer
     page.goto(pair_of(serving, "Mary Somerville"))
     assert page.locator(".candidates .meter").count() == page.locator(".candidates > li").count() > 0
     assert "0.000" not in page.inner_text(".candidates")
+    for line in page.locator(".candidates > li").all():  # the bar is what is shared, and below the button
+        button, shared, bar = (
+            line.locator(each).bounding_box() for each in ("button", ".likely span[title]", ".likely .meter")
+        )
+        assert button is not None
+        assert shared is not None
+        assert bar is not None
+        assert bar["x"] >= shared["x"] + shared["width"]
+        assert bar["y"] > button["y"] + button["height"]
     table, rivals = (page.locator(each).bounding_box() for each in (".evidence", ".rivals"))
     assert table is not None
     assert rivals is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -154,6 +155,19 @@ def test_a_pair_shows_what_matches_what() -> None:
     assert "style=" not in drawn
 
 
+def test_a_match_that_is_dated_on_one_side_is_on_the_timeline() -> None:
+    facts = [("Ada", "met", "Ben", "1813"), ("Ben", "met", "Cleo", "1820"), ("Cleo", "met", "Dora", "1830")]
+    there = [fact[:3] if fact[0] == "Ada" else fact for fact in facts]
+    known = [("Ben", "Ben"), ("Cleo", "Cleo"), ("Dora", "Dora")]
+    for source, target, side in ((facts, there, "target"), (there, facts, "source")):
+        view = pair_view(basis_of(align(*map(TemporalGraph.from_facts, (source, target)), known)), 0, 0)
+        drawn = timeline(view)
+        assert drawn is not None
+        assert len(re.findall(r">\d\. met → Ben<", drawn)) == 2
+        assert drawn.count(f">no time given in the {side}<") == 2  # for wide screens, and for narrow ones
+        assert "only one has it" not in drawn
+
+
 def _log_odds_of_confidence(basis: ExplanationBasis, name: str) -> float:
     (at,) = np.flatnonzero(basis.pairs[:, 0] == basis.source.entity_rows[name])
     confidence = float(basis.confidence[at])
@@ -210,8 +224,8 @@ def test_what_tells_candidates_apart() -> None:
     assert tied[one].share == tied[other].share == 1.0
     assert tied[other].apart == ()  # nothing does
     against_ada = pair_view(basis, twin, ada).candidates
-    assert [(str(each.fact), each.weight > 0) for line in against_ada for each in line.apart] == [
-        ("saw → Comet, in 1758", True)
+    assert [(each.how, str(each.fact), each.weight > 0) for line in against_ada for each in line.apart] == [
+        ("has", "saw → Comet, in 1758", True)
     ] * 2
     echo = pair_view(basis, source.entity_rows["Echo"], one).candidates
     assert all(0.0 <= each.share <= 1.0 for each in echo)

@@ -1,7 +1,8 @@
 """A timeline of two things as inline SVG: a lane a fact, matching facts in one lane, one above the other.
 
 The bars of the first are plain and those of the second hatched, so that they differ in grey; bars without a match are
-hollow; an end that is not known fades out. Colours come from the page's style sheet.
+hollow; an end that is not known fades out; where one of two matching facts has no time, words say so in its place.
+Colours come from the page's style sheet.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 _BAR, _GAP, _PAD, _LETTER = 9, 5, 5, 6.4
 _KEY: Final = 22  # the height of the key above a chart
 _FADE: Final = 0.14  # of the width: how long a bar is whose end is not known
+_SHORT: Final = 366.0  # days: a time that is alone and no longer gets room around it
 _LEAST: Final = 4.0  # pixels of a bar, however short its time
 
 
@@ -45,11 +47,18 @@ class Lane:
     words: str  # shown on hovering
     first: Span | None = None
     second: Span | None = None
+    is_match: bool = False  # also where only one of the two has a time
+
+    @property
+    def rows(self) -> list[tuple[Span | None, str]]:
+        """Each span with its side, from above; None where the fact of a match has no time."""
+        both = (self.first, "source"), (self.second, "target")
+        return [(span, side) for span, side in both if self.is_match or span is not None]
 
     @property
     def bars(self) -> list[tuple[Span, str]]:
-        """Each span with its side."""
-        return [(span, side) for span, side in ((self.first, "source"), (self.second, "target")) if span is not None]
+        """Those that are drawn."""
+        return [(span, side) for span, side in self.rows if span is not None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class _Frame:
         return int(((self.width if self.above else self.left) - 12) / _LETTER)
 
     def height(self, lane: Lane) -> int:
-        return self.above + len(lane.bars) * (_BAR + _GAP) - _GAP + 2 * _PAD
+        return self.above + len(lane.rows) * (_BAR + _GAP) - _GAP + 2 * _PAD
 
 
 _FRAMES: Final = (_Frame("wide", 1120, 330, 0, 8), _Frame("narrow", 360, 4, 17, 3))
@@ -136,7 +145,8 @@ def _drawn(lanes: Sequence[Lane], frame: _Frame, days: bool, id: str) -> tuple[M
     if not ends:
         return None
     low, high = min(ends), max(ends)
-    margin = max((high - low) * 0.02, 1.0 if days else 0.5)
+    is_alone = days and len(set(ends)) <= 2 and high - low <= _SHORT  # over the whole width it would look long
+    margin = max((high - low) * (2.0 if is_alone else 0.02), 1.0 if days else 0.5)
     axis = Axis(low - margin, high + margin, frame.left, frame.width - 8)
     y, body = 2, []
     for lane in lanes:
@@ -201,17 +211,20 @@ def _tick(words: str, x: float, y: float, frame: _Frame) -> Markup:
 
 
 def _lane(lane: Lane, axis: Axis, frame: _Frame, y: int, id: str) -> Markup:
-    bars, matched = lane.bars, len(lane.bars) == 2
+    matched = len(lane.rows) == 2
     label = lane.label if len(lane.label) <= frame.letters else f"{lane.label[: frame.letters - 1]}…"
     place = (0, y + 13, "start") if frame.above else (frame.left - 10, y + frame.height(lane) / 2 + 4, "end")
     words = el("text", visible(label, 2 * frame.letters), class_="tick", x=place[0], y=place[1], text_anchor=place[2])
     top = y + frame.above + _PAD
-    places = [_extent(span, axis) for span, _ in bars]
-    drawn = [
-        _bar(span, side, at, top + number * (_BAR + _GAP), id, matched)
-        for number, ((span, side), at) in enumerate(zip(bars, places, strict=True))
-    ]
-    if matched:
+    drawn, places = [], []
+    for number, (span, side) in enumerate(lane.rows):
+        above = top + number * (_BAR + _GAP)
+        if span is None:
+            drawn.append(el("text", f"no time given in the {side}", class_="tick", x=frame.left + 2, y=above + _BAR))
+        else:
+            places.append(_extent(span, axis))
+            drawn.append(_bar(span, side, places[-1], above, id, matched))
+    if len(places) == 2:
         (a, b), (c, d) = places
         upper, lower = top + _BAR, top + _BAR + _GAP
         drawn.insert(0, el("path", class_="join", d=f"M{a},{upper} H{b} L{d},{lower} H{c} Z"))
@@ -261,12 +274,16 @@ def _defs(id: str) -> Markup:
 
 def _legend(names: tuple[str, str], lanes: Sequence[Lane], id: str) -> Markup:
     """What kinds of bars there are."""
-    known, bars = Span(0.0, 1.0), [(span, lane) for lane in lanes for span, _ in lane.bars]
-    entries = [(visible(name, 60), side, True, known) for name, side in zip(names, ("source", "target"), strict=True)]
-    if any(len(lane.bars) == 1 for lane in lanes):
-        entries.append(("only one has it", "source", False, known))
-    if any(None in (span.begin, span.end) for span, _ in bars):
-        entries.append(("end not known", "source", True, Span(0.0, None)))
+    known, entries = Span(0.0, 1.0), []
+    bars = [(span, side, len(lane.rows) == 2) for lane in lanes for span, side in lane.bars]
+    kinds = {(side, matched) for _, side, matched in bars}
+    for name, side in zip(names, ("source", "target"), strict=True):
+        if kinds & {(side, True), (side, False)}:
+            entries.append((visible(name, 60), side, (side, True) in kinds, known))
+    if len(kinds) > 1 and (alone := [side for _, side, matched in bars if not matched]):
+        entries.append(("only one has it", alone[0], False, known))
+    if fading := [each for each in bars if None in (each[0].begin, each[0].end)]:
+        entries.append(("end not known", *fading[0][1:], Span(0.0, None)))
     items = []
     for words, side, matched, span in entries:
         group = el("g", _bar(span, side, (1.0, 27.0), 2, id, matched), class_=f"fact{' matching' * matched}")

@@ -76,7 +76,7 @@ class SharedFact:
         words = fact.with_other(relation, entity)
         if fact.time == other.time:
             return words + (f", {fact.time}" if fact.time else "")
-        agree = f"; both {' and '.join(self.same_dates)}" if self.same_dates else ""
+        agree = f"; {_in_common(self.same_dates)}" if self.same_dates else ""
         return f"{words}, {fact.time or 'no time'} (there: {other.time or 'no time'}{agree})"
 
 
@@ -257,6 +257,18 @@ def _lack_lines(lacks: tuple[Lack, ...], top: int) -> list[str]:
     if len(lacks) > top:
         lines.append(f"    … and {len(lacks) - top:,} more")
     return lines
+
+
+def _in_common(dates: tuple[str, ...]) -> str:
+    """What the times of two facts have in common, in words.
+
+    >>> _in_common(("begin 1843", "end 1843")), _in_common(("begin 1843", "end 1850-02")), _in_common(("end 1850",))
+    ('same year', 'both begin 1843 and end 1850-02', 'both end 1850')
+    """
+    days = {each.split(" ", 1)[1] for each in dates}
+    if len(dates) == 2 and len(days) == 1:
+        return f"same {('year', 'month', 'day')[days.pop()[1:].count('-')]}"  # a year may begin with a minus
+    return f"both {' and '.join(dates)}"
 
 
 def _beside(here: str, there: str, same: bool) -> str:

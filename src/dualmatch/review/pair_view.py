@@ -22,6 +22,7 @@ from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.shown_name import ShownName
 from dualmatch.graph.times import UNKNOWN, Precision, encode_date, on_calendar, precision_of
 from dualmatch.methods.evidence.pair_evidence import Balance, PairEvidence
+from dualmatch.review.rivals import Difference, Shared, differences
 
 MOST_ROWS: Final = 12
 """Matching facts that are shown at once; the others are folded."""
@@ -29,7 +30,6 @@ MOST_FOLDED: Final = 100
 """Facts in a fold; hubs have thousands, which have pages of their own."""
 MOST_CANDIDATES: Final = 6
 _MOST_LANES, _MOST_ALONE = 12, 5
-_MOST_DIFFERENCES: Final = 3
 _MOST_RIVALS: Final = 3  # of which it is shown what tells them apart
 _VISIBLE: Final = 0.05
 Part = Literal["matching", "source", "target"]
@@ -55,14 +55,6 @@ class FactRow:
     number: int | None = None  # from 1; None for dates that contradict each other
     weight: float | None = None  # what they add to the log-odds; None where they count with others
     counted_with: int | None = None  # the number of the row that they count with
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A fact of the source entity that speaks more for one candidate than for another."""
-
-    fact: Fact
-    weight: float  # how much more; less than nothing where it speaks for the pair that is shown
 
 
 @dataclass(frozen=True)
@@ -129,14 +121,14 @@ class PairView:
 def timeline(view: PairView) -> Markup | None:
     """Facts of both over one axis, matching ones in one lane; None where no fact that is shown has a time."""
     lanes = [
-        Lane(_label(row.left, row.number), f"{row.left.fact}\n{row.right.fact}", row.left.span, row.right.span)
+        Lane(_label(row.left, row.number), f"{row.left.fact}\n{row.right.fact}", row.left.span, row.right.span, True)
         for row in view.rows
-        if row.left.span and row.right.span and (row.weight or 0.0) >= 0.0
+        if (row.left.span or row.right.span) and (row.weight or 0.0) >= 0.0
     ][:_MOST_LANES]
     alone = max(_MOST_ALONE, (_MOST_LANES - len(lanes)) // 2)
-    for facts, side in ((view.only_source, "first"), (view.only_target, "second")):
-        dated = [each for each in facts if each.span][:alone]
-        lanes += [Lane(_label(each), str(each.fact), **{side: each.span}) for each in dated]
+    here, there = ([each for each in facts if each.span][:alone] for facts in (view.only_source, view.only_target))
+    lanes += [Lane(_label(each), str(each.fact), each.span) for each in here]
+    lanes += [Lane(_label(each), str(each.fact), None, each.span) for each in there]
     words = "Facts over time: those that match in one lane, source above target"
     return drawn(lanes, words, names=view.names, days=view.has_days)
 
@@ -163,27 +155,23 @@ def pair_view(basis: ExplanationBasis, source: int, target: int | None) -> PairV
     rows = dict.fromkeys([*([] if target is None else [target]), *(each.row for each in candidates)])
     pairs = np.array([(source, row) for row in rows], dtype=np.int64).reshape(-1, 2)
     evidence = dict(zip(rows, basis.evidence(pairs), strict=True))
-    view = bare_view(basis, source, None) if target is None else _view(basis, source, target, evidence[target])
+    apart: dict[int, tuple[Difference, ...]] = {}
+    if target is None:
+        view = bare_view(basis, source, None)
+    else:
+        rivals = [each.row for each in candidates if each.row != target][:_MOST_RIVALS]
+        found = {row: matched_facts(basis, source, row, evidence[row]) for row in (target, *rivals)}
+        view = _view(basis, source, target, evidence[target], found[target])
+        texts = {row: basis.as_written(source, row, evidence[row].texts) for row in found}
+        with_each = {row: Shared(evidence[row], found[row].source, texts[row]) for row in found}
+        apart = {row: differences(basis.source, with_each[row], with_each[target]) for row in rivals}
     shared = {row: float(each.weight.sum()) + each.balance.names for row, each in evidence.items()}
     most = max([*shared.values(), _VISIBLE])
     lines = [replace(each, shared=shared[each.row], share=max(0.0, shared[each.row] / most)) for each in candidates]
-    rivals = [each.row for each in lines if target not in (None, each.row)][:_MOST_RIVALS]
-    apart = {row: _apart(basis.source, evidence[row], evidence[next(iter(rows))]) for row in rivals}
     return replace(view, candidates=tuple(replace(each, apart=apart.get(each.row, ())) for each in lines))
 
 
-def _apart(graph: TemporalGraph, candidate: PairEvidence, pair: PairEvidence) -> tuple[Difference, ...]:
-    """Facts that weigh more, or less, with a candidate than with the pair that is shown."""
-    sides = np.concatenate([candidate.source_side, pair.source_side])
-    side, at = np.unique(sides, return_inverse=True)
-    weight = np.bincount(at.ravel(), np.concatenate([candidate.weight, -pair.weight]), minlength=len(side))
-    first = np.argsort(-np.abs(weight), kind="stable")[:_MOST_DIFFERENCES]
-    chosen = first[np.abs(weight[first]) >= _VISIBLE]
-    return tuple(Difference(fact_of(graph, int(side[n])), float(weight[n])) for n in chosen)
-
-
-def _view(basis: ExplanationBasis, source: int, target: int, evidence: PairEvidence) -> PairView:
-    found = matched_facts(basis, source, target, evidence)
+def _view(basis: ExplanationBasis, source: int, target: int, evidence: PairEvidence, found: MatchedFacts) -> PairView:
     rows = _rows(basis, found, evidence, MOST_ROWS + MOST_FOLDED)
     here, there = (
         tuple(_shown(basis, graph, side) for side in sides[:MOST_FOLDED].tolist())
