@@ -134,7 +134,8 @@ def test_rivals_stand_beside_the_pair_and_below_it_on_a_phone(serving: ReviewSer
         assert button is not None
         assert shared is not None
         assert bar is not None
-        assert bar["x"] >= shared["x"] + shared["width"]
+        assert bar["x"] + bar["width"] == pytest.approx(shared["x"] + shared["width"], abs=1)  # after the words
+        assert shared["height"] < 25  # in one line with them
         assert bar["y"] > button["y"] + button["height"]
     table, rivals = (page.locator(each).bounding_box() for each in (".evidence", ".rivals"))
     assert table is not None
