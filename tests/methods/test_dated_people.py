@@ -1,5 +1,6 @@
 """Dates of entities as evidence: planted people, what stays undecided, and that neither order nor side matters."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from dated_people import People, links, people
 from dualmatch import Alignment, InputError, TemporalGraph, align, evaluate
-from dualmatch.explain.basis import basis_of
+from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.explain.explain import explain_entity, reasons
 from dualmatch.graph.growth import grown
 from dualmatch.graph.ordering import sorted_by_name
@@ -168,6 +169,31 @@ def test_a_link_is_explained_by_its_dates(found: Alignment, world: People) -> No
     assert reasons(found)[world.source.entity_rows[name]].startswith(("born (= P569), ", "died (= P570), "))
     backwards = str(explain_entity(found, links(found)[name], target=True))
     assert "P569 (= born), " in backwards or "P570 (= died), " in backwards
+
+
+def test_dates_that_agree_are_never_called_a_difference(
+    found: Alignment, world: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where few pairs support that two relations mean the same, a date that agrees may count against a pair."""
+    evidence_of = ExplanationBasis.evidence
+    monkeypatch.setattr(
+        ExplanationBasis,
+        "evidence",
+        lambda self, pairs: [replace(each, weight=-abs(each.weight)) for each in evidence_of(self, pairs)],
+    )
+    shared = [fact for name in [*links(found)][:80] for fact in explain_entity(found, name).shared]
+    coarser = {fact.fact.begin: fact.counterpart.begin for fact in shared if fact.fact.begin != fact.counterpart.begin}
+    for fact in shared:
+        assert fact.differ is not str(fact.fact.begin).startswith(str(fact.counterpart.begin)), fact
+    assert {len(date or "") for date in coarser.values()} == {4, 10}  # years and days, some of which contradict
+    name = next(name for name in links(found) if not any(fact.differ for fact in explain_entity(found, name).shared))
+    said = str(explain_entity(found, name))
+    assert "  both: " in said
+    assert "  differ: " not in said
+    view = pair_view(basis_of(found), world.source.entity_rows[name], world.target.entity_rows[links(found)[name]])
+    assert [row.number for row in view.rows] == [*range(1, len(view.rows) + 1)]
+    assert not any(row.differ for row in view.rows)
+    assert not view.only_source
 
 
 def test_a_reviewer_sees_dates_on_the_timeline(found: Alignment) -> None:

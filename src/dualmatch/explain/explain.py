@@ -16,10 +16,10 @@ from dualmatch.decode.verdicts import Reason, Verdict
 from dualmatch.errors import InputError
 from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.explain.explanation import Aspect, Candidate, Explanation, Fact, Lack, SharedFact
-from dualmatch.graph.arrays import Ids
+from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.shown_name import short_form, shown_name
-from dualmatch.graph.times import UNKNOWN, Precision, coarsen, format_date, precision_of
+from dualmatch.graph.times import UNKNOWN, Precision, coarsen, contradict, format_date, precision_of
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.evidence.pair_evidence import PairEvidence
 
@@ -330,7 +330,8 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
     ends = zip(entity.tolist(), other_entity.tolist(), strict=True)
     same_entity = [pair in basis.believed for pair in ends]
     rows = time_rows(source, here).tolist(), time_rows(target, there).tolist()
-    columns = here.tolist(), there.tolist(), *rows, same_relation, same_entity, evidence.weight.tolist()
+    weights = evidence.weight.tolist(), contradicting(basis, evidence).tolist()
+    columns = here.tolist(), there.tolist(), *rows, same_relation, same_entity, *weights
     return tuple(
         SharedFact(
             fact_of(source, left),
@@ -338,9 +339,19 @@ def shared_in_words(basis: ExplanationBasis, evidence: PairEvidence) -> tuple[Sh
             _same(by_relation, by_entity),
             _same_dates(basis, row, other_row),
             weight,
+            differ,
         )
-        for left, right, row, other_row, by_relation, by_entity, weight in zip(*columns, strict=True)
+        for left, right, row, other_row, by_relation, by_entity, weight, differ in zip(*columns, strict=True)
     )
+
+
+def contradicting(basis: ExplanationBasis, evidence: PairEvidence) -> Flags:
+    """Dates that contradict each other and count against the pair; rarely, dates that agree count against it, too."""
+    source, target, opaque = basis.source, basis.target, basis.source.opaque_times or basis.target.opaque_times
+    here, there = time_rows(source, evidence.source_side), time_rows(target, evidence.target_side)
+    ends = zip(source.times, target.times, strict=True)
+    begin, end = (contradict(first[here], second[there], opaque) for first, second in ends)
+    return (evidence.weight < 0) & (begin | end)
 
 
 def ends_of(graph: TemporalGraph, sides: Ids) -> tuple[Ids, Ids]:
@@ -364,11 +375,8 @@ def _same_dates(basis: ExplanationBasis, here: int, there: int) -> tuple[str, ..
     """Begin and end where two facts agree on them, as precise as they agree."""
     source, target = basis.source, basis.target
     opaque = source.opaque_times or target.opaque_times
-    ends = (
-        ("begin", source.times[0][here], target.times[0][there]),
-        ("end", source.times[1][here], target.times[1][there]),
-    )
-    dates = [(end, _common_date(int(first), int(second), opaque)) for end, first, second in ends]
+    ends = zip(("begin", "end"), source.times, target.times, strict=True)
+    dates = [(end, _common_date(int(first[here]), int(second[there]), opaque)) for end, first, second in ends]
     return tuple(f"{end} {date}" for end, date in dates if date is not None)
 
 

@@ -66,6 +66,7 @@ class SharedFact:
     same: tuple[Aspect, ...]  # what the two have in common, as far as the run knew
     same_dates: tuple[str, ...]  # "begin" and "end" with the date both agree on, as precise as they agree
     weight: float  # what it adds to the log-odds; less than nothing where two dates contradict each other
+    differ: bool = False  # whether they are such dates; rarely, dates that agree take away, too
 
     def __str__(self) -> str:
         fact, other = self.fact, self.counterpart
@@ -240,7 +241,7 @@ class Explanation:
 
 def _lines(of: Explanation | Candidate, top: int) -> list[str]:
     """One line a fact, one for the rest of them, and one for each thing else that counts."""
-    lines = [f"  {'both' if fact.weight >= 0 else 'differ'}: {fact} ({fact.weight:+.2f})" for fact in of.shared[:top]]
+    lines = [f"  {'differ' if fact.differ else 'both'}: {fact} ({fact.weight:+.2f})" for fact in of.shared[:top]]
     rest = of.shared[top:]
     if rest:
         lines.append(f"  … and {len(rest):,} more ({sum(fact.weight for fact in rest):+.2f})")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualmatch.explain.basis import ExplanationBasis
-from dualmatch.explain.explain import ends_of, sides_of_entity, time_rows
+from dualmatch.explain.explain import contradicting, ends_of, sides_of_entity, time_rows
 from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
@@ -37,7 +37,7 @@ def matched_facts(basis: ExplanationBasis, row: int, other: int, evidence: PairE
     """Match every fact and date of a source and a target entity that says the same as one of the other."""
     graphs = basis.source, basis.target
     left, right = sides_of_entity(basis.source, row), sides_of_entity(basis.target, other)
-    agree = evidence.weight >= 0  # dates that contradict each other do not match
+    agree = ~contradicting(basis, evidence)  # dates that contradict each other do not match
     named = evidence.source_side[agree], evidence.target_side[agree]
     pairs = [named]
     free = [each[~np.isin(each, sides)] for each, sides in zip((left, right), named, strict=True)]

@@ -132,6 +132,19 @@ def coarsen(codes: Ints, precision: Precision) -> Ints:
     return np.where(codes == UNKNOWN, UNKNOWN, wide - wide % (_YEAR, _MONTH, 1)[precision]).astype(np.int32)
 
 
+def contradict(first: Ints, second: Ints, opaque: bool = False) -> Flags:
+    """Where two known dates differ, as precisely as both are known.
+
+    >>> dates = [np.array([*map(parse_date, each)], np.int32) for each in (("1815-12-10", "1815"), ("1815", "1816-01"))]
+    >>> contradict(*dates).tolist()
+    [False, True]
+    """
+    level = np.minimum(precision_of(first), precision_of(second))
+    step = 1 if opaque else np.array([_YEAR, _MONTH, 1])[level]
+    differ: Flags = (level >= 0) & (first.astype(np.int64) // step != second.astype(np.int64) // step)
+    return differ
+
+
 def on_calendar(codes: NDArray[np.integer], precision: Precision) -> Ids:
     """Years since year 0, months since its January, or days since its first: differences are lengths of time.
 

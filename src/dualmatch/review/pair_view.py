@@ -14,7 +14,7 @@ from dualmatch.charts.timeline import timeline as drawn
 from dualmatch.charts.waterfall import waterfall
 from dualmatch.decode.shortlist import ordered
 from dualmatch.explain.basis import ExplanationBasis
-from dualmatch.explain.explain import ends_of, fact_of, sides_of_entity, time_rows
+from dualmatch.explain.explain import contradicting, ends_of, fact_of, sides_of_entity, time_rows
 from dualmatch.explain.explanation import Fact
 from dualmatch.explain.matched_facts import MatchedFacts, by_time, matched_facts
 from dualmatch.graph.arrays import Ids
@@ -55,6 +55,11 @@ class FactRow:
     number: int | None = None  # from 1; None for dates that contradict each other
     weight: float | None = None  # what they add to the log-odds; None where they count with others
     counted_with: int | None = None  # the number of the row that they count with
+
+    @property
+    def differ(self) -> bool:
+        """Whether they are dates that contradict each other."""
+        return self.weight is not None and self.number is None
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ def timeline(view: PairView) -> Markup | None:
     lanes = [
         Lane(_label(row.left, row.number), f"{row.left.fact}\n{row.right.fact}", row.left.span, row.right.span, True)
         for row in view.rows
-        if (row.left.span or row.right.span) and (row.weight or 0.0) >= 0.0
+        if (row.left.span or row.right.span) and not row.differ
     ][:_MOST_LANES]
     alone = max(_MOST_ALONE, (_MOST_LANES - len(lanes)) // 2)
     here, there = ([each for each in facts if each.span][:alone] for facts in (view.only_source, view.only_target))
@@ -183,7 +188,7 @@ def _view(basis: ExplanationBasis, source: int, target: int, evidence: PairEvide
         target,
         _names(basis, source, target),
         rows,
-        _n_rows(found, evidence) - len(rows),
+        _n_rows(basis, found, evidence) - len(rows),
         here,
         there,
         len(found.only_source) - len(here),
@@ -221,24 +226,25 @@ def all_facts(
     (evidence,) = basis.evidence(np.array([[source, target]]))
     found = matched_facts(basis, source, target, evidence)
     if part == "matching":
-        return _rows(basis, found, evidence, start + most)[start:], _n_rows(found, evidence)
+        return _rows(basis, found, evidence, start + most)[start:], _n_rows(basis, found, evidence)
     graph, sides = (basis.source, found.only_source) if part == "source" else (basis.target, found.only_target)
     return [_shown(basis, graph, side) for side in sides[start : start + most].tolist()], len(sides)
 
 
-def _n_rows(found: MatchedFacts, evidence: PairEvidence) -> int:
-    return len(found.source) + int((evidence.weight < 0).sum())
+def _n_rows(basis: ExplanationBasis, found: MatchedFacts, evidence: PairEvidence) -> int:
+    return len(found.source) + int(contradicting(basis, evidence).sum())
 
 
 def _rows(basis: ExplanationBasis, found: MatchedFacts, evidence: PairEvidence, most: int) -> tuple[FactRow, ...]:
     """Pairs of facts: those that evidence names, then all others."""
-    number = np.cumsum(evidence.weight >= 0)
+    agree = ~contradicting(basis, evidence)
+    number = np.cumsum(agree)
     rows = []
     for at in range(min(most, len(evidence.weight))):
         left, right, weight = (column[at] for column in (evidence.source_side, evidence.target_side, evidence.weight))
         facts = _shown(basis, basis.source, int(left)), _shown(basis, basis.target, int(right))
-        rows.append(FactRow(*facts, int(number[at]) if weight >= 0 else None, float(weight)))
-    named = int((evidence.weight >= 0).sum())
+        rows.append(FactRow(*facts, int(number[at]) if agree[at] else None, float(weight)))
+    named = int(agree.sum())
     rest = slice(named, named + most - len(rows))
     others = zip(found.source[rest].tolist(), found.target[rest].tolist(), found.of[rest].tolist(), strict=True)
     for left, right, of in others:

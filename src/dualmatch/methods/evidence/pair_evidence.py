@@ -86,7 +86,8 @@ class PairEvidence:
         Facts that both graphs have, the weightiest first: the fact's row, plus n_facts where the entity is its tail;
         for a date of the entity itself, its row among the dates plus 2 n_facts.
     weight: (n,) float64
-        What each adds; less than nothing for dates that contradict each other.
+        What each adds; less than nothing for dates that contradict each other, and for dates that agree no more often
+        in true pairs than by chance, as far as is known.
     texts:
         The two labels that agree best, normalised; None where labels were not compared.
     """
