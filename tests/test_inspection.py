@@ -158,6 +158,28 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], small_w
     assert {each["method"] for each in report["estimates"]} == set(get_args(Method)) - {"fused"}
 
 
+def test_dates_of_entities_stand_beside_the_facts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people, facts = Path("people.csv"), Path("facts.csv")
+    people.write_text("id,name,born,died\n1,Ada,1815-12-10,1852\n2,Mary,1797,\n")
+    facts.write_text("head,relation,tail,year\nAda,met,Charles,1833\n")
+
+    def rows(*paths: Path) -> list[list[str]]:
+        main(["inspect", *map(str, paths)])
+        shown = capsys.readouterr().out.partition("What was understood")[2]
+        lines = (line.strip("│ ").split("│") for line in shown.splitlines() if line.startswith("│"))
+        return [[cell.strip() for cell in line] for line in lines]
+
+    assert rows(people)[:3] == [["facts", "0"], ["dates of entities themselves", "3 (2 entities)"], ["entities", "2"]]
+    both = rows(people, facts)
+    assert both[0] == ["facts", "0", "1"]
+    assert both[1] == ["dates of entities", "3 (2 entities)", "0 (0 entities)"]  # and "themselves" in the next line
+    assert ["facts with a time", "–", "100.0 %"] in both
+    assert rows(facts)[:2] == [["facts", "1"], ["facts with a time", "100.0 %"]]
+
+
 def test_lines_left_out_are_told_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, rejected = tmp_path / "a.csv", tmp_path / "rejected.tsv"
     path.write_text("head,relation,tail,year\nAda,met,Charles,1833\nAda,met,Mary,soon\n")

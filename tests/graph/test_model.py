@@ -57,7 +57,7 @@ def test_repr_tells_the_statistics() -> None:
 
 def test_an_empty_graph_and_one_without_times_have_a_repr_too() -> None:
     empty = TemporalGraph.from_facts([])
-    assert "0 facts (0% dated), 0 times in 0 intervals, none" in repr(empty)
+    assert "0 facts, 0 times in 0 intervals, none" in repr(empty)
     assert not empty.has_times
     undated = TemporalGraph.from_facts([("a", "r", "b"), ("a", "r", "c", "-inf", "~")])
     assert not undated.has_times

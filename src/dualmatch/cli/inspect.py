@@ -164,12 +164,19 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
     table.add_column("")
     for inspection in inspections:
         table.add_column(escape(inspection.name), justify="right", overflow="fold")
-    rows: dict[str, Callable[[GraphInspection], str]] = {
-        "facts": lambda each: f"{each.facts:,}",
-        "of these dated": lambda each: console.percent(each.dated_share),
-        "… with one end only": lambda each: console.percent(each.half_dated_share),
-        "… at a point in time": lambda each: console.percent(each.points_share),
-        "… repeating another": lambda each: f"{each.repeated_facts:,}",
+    rows: dict[str, Callable[[GraphInspection], str]] = {"facts": lambda each: f"{each.facts:,}"}
+    if any(each.entity_dates for each in inspections):
+        rows["dates of entities themselves"] = lambda each: (
+            f"{each.entity_dates:,} ({counted(each.dated_entities, 'entity', 'entities')})"
+        )
+    if any(each.facts for each in inspections):
+        rows |= {
+            "facts with a time": lambda each: console.percent(each.dated_share if each.facts else None),
+            "… with one end only": lambda each: console.percent(each.half_dated_share if each.facts else None),
+            "… at a point in time": lambda each: console.percent(each.points_share if each.facts else None),
+            "… repeating another": lambda each: f"{each.repeated_facts:,}",
+        }
+    rows |= {
         "entities": lambda each: f"{each.entities:,}",
         "… in no fact": lambda each: f"{each.isolated_entities:,}",
         "facts an entity: median / 90 % / most": lambda each: " / ".join(
@@ -182,10 +189,6 @@ def _graphs_table(inspections: list[GraphInspection]) -> Table:
         ),
         "relations": lambda each: f"{each.relations:,}",
     }
-    if any(each.entity_dates for each in inspections):
-        rows["dates of entities themselves"] = lambda each: (
-            f"{each.entity_dates:,} ({counted(each.dated_entities, 'entity', 'entities')})"
-        )
     for words, show in rows.items():
         table.add_row(words, *(show(inspection) for inspection in inspections))
     for place in range(max(len(each.most_frequent_relations) for each in inspections)):

@@ -112,7 +112,7 @@ class TemporalGraph:
         A tail of None with a date is a date of the entity itself.
 
         >>> TemporalGraph.from_facts([("Ada", "born", None, "1815-12-10")])
-        TemporalGraph('graph': 1 entities (0 in no fact), 1 relations, 0 facts (0% dated), 1 entity dates, 1 times in \
+        TemporalGraph('graph': 1 entities (0 in no fact), 1 relations, 0 facts, 1 entity dates, 1 times in \
 1 intervals, 1815-12-10 … 1815-12-10)
         """
         entities: dict[str, int] = {}
@@ -279,10 +279,10 @@ class TemporalGraph:
         s = self.statistics
         show = str if self.opaque_times else format_date
         span = f"{show(s.first_time)} … {show(s.last_time)}" if s.distinct_times else "none"
-        share = s.dated_facts / s.facts if s.facts else 0.0
+        share = f" ({s.dated_facts / s.facts:.0%} dated)" if s.facts else ""
         return (
             f"TemporalGraph({self.name!r}: {s.entities:,} entities ({s.isolated_entities:,} in no fact), "
-            f"{s.relations:,} relations, {s.facts:,} facts ({share:.0%} dated), "
+            f"{s.relations:,} relations, {s.facts:,} facts{share}, "
             f"{f'{s.entity_dates:,} entity dates, ' if s.entity_dates else ''}"
             f"{s.distinct_times:,} times in {s.distinct_intervals:,} intervals, {span})"
         )
