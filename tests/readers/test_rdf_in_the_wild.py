@@ -43,6 +43,19 @@ def reading_of(folder: Path, content: str, name: str = "a.ttl", **options: objec
     return read([path], ReadOptions(namespaces=SPACES, **options))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("date", ['"0000"^^xsd:gYear', '"unknown"^^xsd:date', '""^^xsd:date'])
+def test_typed_dates_that_say_nothing_are_counted(tmp_path: Path, date: str) -> None:
+    said = reading_of(tmp_path, f':Ada :born {date} ; :died "1852"^^xsd:gYear . :Bo :met :Ada .')
+    assert dates_of(said.graph) == [("Ada", "died", "1852", "1852")]
+    assert said.left_out == {"unknown dates": 1}
+    assert said.notes == (f"{tmp_path / 'a.ttl'}: 1 date of an entity is unknown, and left out",)
+    years = ", ".join(f'"185{n}"^^xsd:gYear' for n in range(9))
+    wrong = reading_of(tmp_path, f':Ada :born {date} ; :d {years}, "x"^^xsd:date .')
+    assert "1 of 10 dates cannot be read" in " ".join(wrong.notes)  # nothing is wrong with the other
+    with pytest.raises(InputError, match=r"no facts; .*\(left out: unknown dates \(1\)\)"):
+        reading_of(tmp_path, f":Ada :born {date} .")
+
+
 def test_typed_dates_are_dates_of_their_entity(tmp_path: Path) -> None:
     graph = reading_of(
         tmp_path,

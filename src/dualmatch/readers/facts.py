@@ -268,7 +268,8 @@ class Collector(RowChecks):
         is_empty = not sum(table.height for table in (*self._facts, *self._dates))
         if is_empty:  # labels name nothing
             self.left_out["labels"] += sum(int(each["attribute"].is_in(NAMING).sum()) for each in self.literal_tables)
-        counts = self.left_out + self.spoilt if is_empty else self.left_out  # there are notes of what is spoilt
+        unknown = Counter({"unknown dates": self.unknown_dates})
+        counts = self.left_out + self.spoilt + unknown if is_empty else self.left_out  # of these there are notes
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(counts.items()) if count)
         left_out = kinds and f"left out: {kinds}"
         if is_empty:

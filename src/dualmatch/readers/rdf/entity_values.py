@@ -79,13 +79,21 @@ class EntityValues:
     """What literals say of entities."""
 
     dates: pl.DataFrame
-    """``node`` (the entity), ``s``, ``p``, ``text``, ``begin``, ``end``; `time_column.WRONG` where a date is none."""
+    """``node`` (the entity), ``s``, ``p``, ``text``, ``begin``, ``end``; `time_column.WRONG` where a date is none.
+
+    Those that say that nothing is known, as a year 0000 does, are among them: they are counted where they are left out.
+    """
     literals: pl.DataFrame
     """``s``, ``p``, ``o``, ``tag``: what is not a date."""
     left_out: Counter[str]
 
     @property
-    def known_dates(self) -> pl.DataFrame:
+    def n_times(self) -> int:
+        """How many dates say anything."""
+        return self.dates.filter((pl.col("begin") != UNKNOWN) | (pl.col("end") != UNKNOWN)).height
+
+    @property
+    def readable_dates(self) -> pl.DataFrame:
         """``node``, ``s``, ``p``, ``begin``, ``end``."""
         return self.dates.filter(pl.col("begin") != WRONG).select("node", "s", "p", "begin", "end")
 
@@ -109,7 +117,7 @@ def entity_values(plain: pl.DataFrame, literals: pl.DataFrame, parser: TimeParse
     dates = dates.with_columns(begin=pl.Series(begin, dtype=pl.Int32), end=pl.Series(end, dtype=pl.Int32))
     texts = sorted_.filter(~pl.col("is_date") & ~pl.col("is_record")).select("s", "p", "o", "tag")
     left_out = Counter({RECORD_DATES: literals.height - dated.height - texts.height})
-    return EntityValues(dates.filter((pl.col("begin") != UNKNOWN) | (pl.col("end") != UNKNOWN)), texts, left_out)
+    return EntityValues(dates, texts, left_out)
 
 
 def counted(literals: pl.DataFrame, with_names: bool) -> Counter[str]:

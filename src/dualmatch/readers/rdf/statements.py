@@ -126,10 +126,10 @@ def _of_graph(plain: pl.DataFrame, stated: pl.DataFrame, reifiers: pl.DataFrame,
     alone = alone.join(wrong, on="text", how="anti").with_columns(whole=pl.lit(False))
     return Statements(
         facts,
-        pl.concat([values.known_dates, dates]),
+        pl.concat([values.readable_dates, dates]),
         values.literals,
         pl.concat([wrong, alone, values.wrong_dates.with_columns(whole=pl.lit(False))]).unique(maintain_order=True),
-        timed.height + values.dates.height,
+        timed.height + values.n_times,
         0,
         values.left_out,
     )
