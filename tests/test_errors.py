@@ -30,6 +30,8 @@ def test_all_public_names_are_there_and_listed() -> None:
         assert getattr(dualmatch, name) is not None
     assert {"read", "read_name_pairs", "read_links", "write_report", "DualMatchError"} <= set(dualmatch.__all__)
     assert not hasattr(dualmatch, "read_grounds")
+    assert {*dualmatch.__all__, "__name__", "__version__"} <= {*dir(dualmatch)}
+    assert "sys" not in dir(dualmatch)  # only what there is to use
 
 
 FACTS = [("Ada", "met", "Charles", "1833"), ("Charles", "wrote", "Book", "1864")]

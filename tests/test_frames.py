@@ -23,6 +23,7 @@ from dualmatch import (
     align,
     evaluate,
     explain,
+    merge,
     read,
     read_graph,
     read_links,
@@ -140,11 +141,49 @@ def test_labels_come_as_frames_and_with_the_graphs(tmp_path: Path) -> None:
     assert found == {f"http://x/{at}": f"http://y/{at}" for at in range(3)}
     with pytest.raises(InputError, match="no fact has a time"):
         align(*files, names="none")
-    reading = read([files[0]], ReadOptions(names="auto"))
-    assert reading.literals is not None
-    assert sorted(reading.literals.labels.values()) == ["Ada", "Babbage", "Boole"]
+    for given, options in (([files[0]], ReadOptions(names="auto")), (str(files[0]), None), (files[0], None)):
+        reading = read(given, options)
+        assert reading.literals is not None
+        assert sorted(reading.literals.labels.values()) == ["Ada", "Babbage", "Boole"]
+    assert read(files[0], ReadOptions()).literals is None
+    assert read(facts, ReadOptions()).graph.entities == ("a", "b", "c")
+    readings = tuple(read(path) for path in files)
+    assert {source: target for source, target, _ in align(*readings).links()} == found
+    assert merge(*readings, [*found.items()]).facts.height == 2
+    with pytest.raises(InputError, match="no fact has a time"):
+        align(*readings, names="none")
+    with pytest.raises(InputError, match="no fact has a time"):
+        align(readings[0], readings[1].graph)
+    assert len(align(*readings, names="ids").links()) == 3  # http://x/0 is called 0, as http://y/0 is
     same = [("Ada Lovelace", "met", "Charles Babbage"), ("Ada Lovelace", "saw", "Mary Somerville")]
     assert len(align(same, same, names="ids").links()) == 3
+
+
+def test_the_same_ids_are_seeds() -> None:
+    source, target = ([(f"{at}", relation, f"{at + 1}") for at in range(3)] for relation in ("r", "P1"))
+    with pytest.raises(InputError, match="no fact has a time"):
+        align(source, target)
+    found = align(source, target, same_ids=True)
+    assert found.is_seed.all()
+    assert [link[:2] for link in found.links()] == [(f"{at}", f"{at}") for at in range(4)]
+    found = align(source, target, [("1", "3")], same_ids=True, forbid=[("0", "0")])
+    assert {found.source.entities[s] + found.target.entities[t] for s, t in found.pairs[found.is_seed]} == {"13", "22"}
+
+
+def test_a_point_that_is_no_date_is_reported_once() -> None:
+    facts = [("Ada", "met", "Charles", f"18{at}") for at in range(20, 30)]
+    spans = [("Ada", "knew", "Mary", "1820s"), ("Ada", "wrote", "Notes", "1842", "1843"), ("Ada", "born", None, 1815)]
+    reading = read([[*facts, ("Ada", "met", "Mary", "soon"), *spans]], ReadOptions())
+    (note,) = reading.notes
+    assert note.startswith("facts: 1 of 13 dates cannot be read and is unknown; line 11: 'soon' is not a date")
+    assert reading.left_out == {"dates that cannot be read": 1}
+    said = {row[1:] for row in reading.graph.to_polars().rows() if row[2] in ("Mary", "Notes", None)}
+    assert said == {
+        ("met", "Mary", None, None),
+        ("knew", "Mary", "1820", "1829"),
+        ("wrote", "Notes", "1842", "1843"),
+        ("born", None, "1815", "1815"),
+    }
 
 
 GRAPH = TemporalGraph.from_facts(FACTS)

@@ -26,6 +26,12 @@ def __getattr__(name: str) -> object:
     return getattr(sys.modules["dualmatch.public"], name)
 
 
+def __dir__() -> list[str]:
+    from dualmatch.public import __all__ as names
+
+    return sorted({*names, *(name for name in globals() if name.startswith("__"))})
+
+
 class _Package(ModuleType):
     """Keeps the public functions evaluate, explain and merge, where import would put the submodules of that name."""
 

@@ -17,7 +17,7 @@ from dualmatch.graph.frames import ArrowFrame, frame_of, is_frame, pairs_of
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.validation import as_reading
-from dualmatch.readers.read import Source
+from dualmatch.readers.read import Reading, Source
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +45,8 @@ class MergedGraph:
 
 
 def merge(
-    source: TemporalGraph | Source,
-    target: TemporalGraph | Source,
+    source: TemporalGraph | Reading | Source,
+    target: TemporalGraph | Reading | Source,
     links: Iterable[Sequence[object]] | ArrowFrame,
     keep: Keep = "source",
     relations: ArrowFrame | None = None,
@@ -62,7 +62,7 @@ def merge(
     Parameters
     ----------
     source, target:
-        The two graphs, or data frames, tuples or paths of files, as `align` takes them.
+        The two graphs, or what `read` gave, data frames, tuples or paths of files, as `align` takes them.
     links:
         (source name, target name), and what may follow; each source once. Several sources may have one target.
         `Alignment.links()` or `Alignment.to_polars()`, for example.

@@ -40,11 +40,13 @@ from dualmatch.methods.validation import (
     check_labels,
     check_pairs,
     labels_of,
+    pairs_of_same_ids,
     warn_of_missing_labels,
     why_time_is_no_help,
+    with_more_seeds,
 )
 from dualmatch.progress import Progress, Stages
-from dualmatch.readers.read import Source
+from dualmatch.readers.read import Reading, Source
 from dualmatch.readers.read_options import Names
 
 logger = logging.getLogger(__name__)
@@ -54,10 +56,11 @@ MOSTLY_ALONE: Final = 0.65
 
 
 def align(
-    source: TemporalGraph | Source,
-    target: TemporalGraph | Source,
+    source: TemporalGraph | Reading | Source,
+    target: TemporalGraph | Reading | Source,
     seeds: KnownPairs | None = None,
     *,
+    same_ids: bool = False,
     forbid: ForbiddenPairs | None = None,
     literals: LiteralPair | None = None,
     names: Names = "auto",
@@ -74,16 +77,18 @@ def align(
     ----------
     source, target:
         The two graphs, or what `read_graph` makes graphs of: data frames, tuples, paths of files. Read them with
-        `read_graph` yourself where it needs options, such as `columns`.
+        `read_graph` yourself where it needs options, such as `columns`, or with `read`, which keeps labels.
     seeds:
         Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
+    same_ids:
+        Take entities of one id on both sides as seeds, too, unless seeds or forbidden pairs say otherwise.
     forbid:
         Pairs that must not be linked, in the same forms. A target of -1, or of None among names, says that the source
         has no partner.
     literals:
         Labels of both graphs to compare besides the facts (method evidence only), in place of `names`.
     names:
-        ``"auto"``: compare labels of files and data frames that are given in place of graphs, where both have some;
+        ``"auto"``: compare labels of files, data frames and what `read` gave, in place of graphs, where both have some;
         ``"ids"``: compare the entity names themselves; ``"none"``: compare no names.
     progress:
         Called with (stage, steps done, steps in all, a note such as the loss), such as `dualmatch.show_progress`.
@@ -152,6 +157,8 @@ def align(
         store = NullStore(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
     known = check_pairs(seeds, source, target, many_to_one=config.many_to_one)
     forbidden = check_forbidden(forbid, source, target, known)
+    if same_ids:
+        known = with_more_seeds(known, pairs_of_same_ids(source, target), forbidden)
     context = MethodContext(
         source, target, known, config, Stages(progress), store, literals, Forbidden(forbidden), engine
     )

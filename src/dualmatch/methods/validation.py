@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,12 +31,14 @@ ForbiddenPairs = NDArray[np.integer] | ArrowFrame | Iterable[tuple[str, str | No
 KnownPairs = NDArray[np.integer] | ArrowFrame | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
 
 
-def as_reading(given: TemporalGraph | Source, side: Literal["source", "target"], names: Names) -> Reading:
-    """A graph as it is; a file, a data frame or tuples as `read` reads them, called by their side in messages.
+def as_reading(given: TemporalGraph | Reading | Source, side: Literal["source", "target"], names: Names) -> Reading:
+    """A graph, or what `read` gave, as it is; a file, a data frame or tuples as `read` reads them.
 
-    Labels are kept as `names` has it; a graph that is given has none but its ids.
+    Messages call these by their side. Labels are kept as `names` has it; a graph that is given has none but its ids.
     """
     options = ReadOptions(names=names)
+    if isinstance(given, Reading):
+        return given if names == "auto" else replace(given, literals=literals_of(given.graph, (), options))
     if isinstance(given, TemporalGraph):
         return Reading(given, literals_of(given, (), options), Rejections(), ())
     is_path = isinstance(given, str | os.PathLike)
@@ -98,6 +101,18 @@ def _rows_of_names(names: NDArray[Any], source: TemporalGraph, target: TemporalG
             )
         columns.append(rows)
     return np.stack(columns, axis=1)
+
+
+def pairs_of_same_ids(source: TemporalGraph, target: TemporalGraph) -> Pairs:
+    """Entities that have one id on both sides, as (n, 2) rows; blank nodes have none."""
+    names = [name for name in source.entities if name in target.entity_rows and not name.startswith("_:")]
+    return np.stack([source.rows_of(names), target.rows_of(names)], axis=1).astype(np.int32)
+
+
+def with_more_seeds(seeds: Pairs, more: Pairs, forbidden: Pairs) -> Pairs:
+    """Seeds, and of more pairs those that neither they nor the forbidden pairs contradict."""
+    free = ~np.isin(more[:, 0], seeds[:, 0]) & ~np.isin(more[:, 1], seeds[:, 1])
+    return np.concatenate([seeds, more[free & Forbidden(forbidden).allows(more)]])
 
 
 def check_forbidden(

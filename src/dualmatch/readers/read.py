@@ -16,7 +16,6 @@ from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown, unpacked_name
@@ -24,7 +23,7 @@ from dualmatch.files.text_lines import LINE
 from dualmatch.graph.frames import ArrowFrame, is_frame
 from dualmatch.graph.literals import ALIAS, LABEL, NAMING, Literals
 from dualmatch.graph.model import TemporalGraph, is_missing
-from dualmatch.readers.columns import FACT, ColumnNames, ColumnUse
+from dualmatch.readers.columns import FACT, NAMES, POINT, ColumnNames, ColumnUse
 from dualmatch.readers.delimited import read_delimited
 from dualmatch.readers.entity_table import collect_entity_table
 from dualmatch.readers.facts import Collector
@@ -32,7 +31,7 @@ from dualmatch.readers.frame import read_frame, read_parquet
 from dualmatch.readers.rdf import read_rdf
 from dualmatch.readers.read_options import ReadOptions, TimePredicates
 from dualmatch.readers.rejected_lines import DEFAULT_LIMIT, OnError, Rejections
-from dualmatch.readers.rows import Rows
+from dualmatch.readers.rows import Mask, Rows
 from dualmatch.readers.shown_labels import labels_to_show, read_labels
 from dualmatch.readers.wikidata import read_wikidata
 
@@ -167,18 +166,25 @@ def python_words() -> Iterator[None]:
 
 
 def read(
-    sources: Sequence[Source],
-    options: ReadOptions,
+    sources: str | os.PathLike[str] | ArrowFrame | Sequence[Source],
+    options: ReadOptions | None = None,
     name: str | None = None,
     files_before: int = 0,
     known: TemporalGraph | None = None,
 ) -> Reading:
-    """Read one side: its graph, its literals, and what there is to report; the last two as in `Collector`."""
-    if not sources:
+    """Read one side, of one file or data frame or of several: its graph, its literals, and what there is to report.
+
+    Without options labels are kept, as in `align`; with `ReadOptions`, where its `names` is ``"auto"``. The last two
+    parameters are those of `Collector`.
+    """
+    options = options or ReadOptions(names="auto")
+    is_one = isinstance(sources, str | os.PathLike) or is_frame(sources)
+    given: Sequence[Source] = [sources] if is_one else list(sources)  # type: ignore[arg-type, list-item]
+    if not given:
         raise InputError("no file given; a graph needs at least one")
     with_labels = replace(options, literals=options.literals or options.names == "auto")
     collector = Collector(with_labels, files_before, known, keeps_texts=options.literals)
-    names = [_collect(source, collector) for source in sources]
+    names = [_collect(source, collector) for source in given]
     graph = collector.graph(name or names[0])
     logger.info("read %r", graph)
     literals = literals_of(graph, collector.literal_tables, options)
@@ -256,9 +262,10 @@ def _collect(source: Source, collector: Collector) -> str:
         read_frame(source, path, collector)
     elif isinstance(source, Iterable):
         path = Path("facts")
-        rows, is_date = _tuple_rows(source, path)
+        rows, is_date, is_point = _tuple_rows(source, path)
         for where, add in ((~is_date, collector.add), (is_date, collector.add_dates)):
-            add(rows.part(where, pl.col(FACT)))
+            add(rows.part(where & ~is_point, pl.col(FACT)))
+            add(rows.part(where & is_point, pl.col(NAMES), pl.col("begin").alias(POINT)))
     else:
         raise InputError(f"a graph cannot be read from {type(source).__name__}; give a path, a data frame or tuples")
     collect_entity_table(collector)
@@ -292,15 +299,20 @@ def _sniffed(path: Path) -> str | None:
     return "tsv" if b"\t" in line else "csv" if re.search(b"[,;]", line) else None
 
 
-def _tuple_rows(facts: Iterable[Sequence[object]], path: Path) -> tuple[Rows, NDArray[np.bool_]]:
-    """Rows, and which are dates of an entity: a tail of None with a date; NaN and the like are missing names."""
+def _tuple_rows(facts: Iterable[Sequence[object]], path: Path) -> tuple[Rows, Mask, Mask]:
+    """Rows, which are dates of an entity (a tail of None with a date), and which have a point in time.
+
+    NaN and the like are missing names.
+    """
     is_date: list[bool] = []
+    is_point: list[bool] = []
     rows: list[list[str | None]] = []
     for number, fact in enumerate(facts, start=1):
         if isinstance(fact, str) or not isinstance(fact, Sequence) or not 3 <= len(fact) <= 5:
             raise InputError(f"facts: number {number} is not a fact; give (head, relation, tail[, time | begin, end])")
         parts = [None if is_missing(part) else str(part) for part in fact]
         is_date.append(fact[2] is None and any(parts[3:]))
-        rows.append(parts + ([None, None] if len(parts) == 3 else parts[3:] if len(parts) == 4 else []))
+        is_point.append(len(parts) == 4)
+        rows.append(parts + [None] * (5 - len(parts)))
     table = pl.DataFrame(rows, dict.fromkeys(FACT, pl.String), orient="row").with_row_index(LINE, offset=1)
-    return Rows(path, table, lambda row: repr(table.row(row)[1:])), np.array(is_date, dtype=bool)
+    return Rows(path, table, lambda row: repr(table.row(row)[1:])), np.array(is_date, bool), np.array(is_point, bool)

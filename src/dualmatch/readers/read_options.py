@@ -63,7 +63,7 @@ class ReadOptions:
     """For RDF: names leave these beginnings of IRIs out."""
     names: Names | None = None
     """``"auto"``: keep labels that the files hold (not those of a benchmark folder); ``"ids"``: take the ids themselves
-    as labels; ``"none"`` or None: neither, apart from `labels`."""
+    as labels; ``"none"`` or None: neither, apart from `labels`. `read` without options takes ``"auto"``."""
     label_languages: tuple[str, ...] = ()
     """Keep labels of these languages only (``"en"`` is ``"en-GB"``, too), and those that have none; all where empty."""
     literals: bool = False

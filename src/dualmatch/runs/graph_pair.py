@@ -11,7 +11,6 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from dualmatch.decode.forbidden import Forbidden
 from dualmatch.errors import SHOWN_PROBLEMS, InputError, counted
 from dualmatch.files.npz import Arrays, Stored, load_arrays, reading_stage, texts_as_arrays, write_arrays
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
@@ -19,6 +18,7 @@ from dualmatch.graph.entity_dates import EntityDates
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.links.decisions import is_decisions, read_decisions
+from dualmatch.methods.validation import pairs_of_same_ids, with_more_seeds
 from dualmatch.readers.benchmark_folder import BenchmarkFolder, read_forbidden_pairs, read_pairs
 from dualmatch.readers.read import Reading
 from dualmatch.readers.rejected_lines import Rejections
@@ -95,10 +95,9 @@ class GraphPair:
 
     def with_same_ids(self) -> Self:
         """The same with entities of one id on both sides as seeds; blank nodes have no id."""
-        names = [name for name in self.source.entities if name in self.target.entity_rows and not name.startswith("_:")]
-        rows = np.stack([self.source.rows_of(names), self.target.rows_of(names)], axis=1).astype(np.int32)
+        rows = pairs_of_same_ids(self.source, self.target)
         return replace(self, seeds=rows)._with_note(
-            f"{counted(len(names), 'entity has', 'entities have')} the same id on both sides: taken as seeds"
+            f"{counted(len(rows), 'entity has', 'entities have')} the same id on both sides: taken as seeds"
         )
 
     def _with_note(self, note: str) -> Self:
@@ -130,11 +129,8 @@ class GraphPair:
         known = None if seeds is None else self.read_pairs(seeds)
         apart = None if forbidden is None else self.read_forbidden(forbidden)
         if self.seeds is not None:
-            given = np.zeros((0, 2), np.int32) if known is None else known
-            free = ~np.isin(self.seeds[:, 0], given[:, 0]) & ~np.isin(self.seeds[:, 1], given[:, 1])
-            if apart is not None:
-                free &= Forbidden(apart).allows(self.seeds)
-            known = np.concatenate([given, self.seeds[free]])
+            none = np.zeros((0, 2), np.int32)
+            known = with_more_seeds(none if known is None else known, self.seeds, none if apart is None else apart)
         return replace(self, seeds=known, forbidden=apart)
 
     def read_pairs(self, path: Path) -> Pairs:
