@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br", "input", "img"}
+VOID = {"meta", "link", "br", "input", "img", "wbr"}
 
 
 class Page(HTMLParser):

@@ -53,6 +53,7 @@ def test_a_label_comes_first_and_the_id_stays_beside_it() -> None:
     html = str(lenin.html())
     assert '<small class="id"' in html
     assert f'title="{WIKIDATA}Q1394"' in html
+    assert str(shown_name("register:R<7>").html()) == '<bdi class="name">register:<wbr>R&lt;7&gt;</bdi>'
     assert "<b>" not in str(shown_name("Q1", "<b>bold</b>").html())
     assert "⟨U+202E⟩" in str(shown_name("Q1", "a\u202eb").html())
 

@@ -40,7 +40,10 @@ class ShownName(NamedTuple):
     def html(self, most: int = MOST_SHOWN) -> Markup:
         """The text, and small beside it the id; the whole name is shown on hovering."""
         title = None if self.text == self.name else visible(self.name, 400)
-        text = el("bdi", visible(self.text, most) or "(empty name)", class_="name", title=title)
+        words: str = visible(self.text, most) or "(empty name)"
+        if ":" in words and " " not in words:  # where there is no room for "wd:Q1394", it breaks after the prefix
+            words = Markup(":<wbr>").join(words.split(":"))
+        text = el("bdi", words, class_="name", title=title)
         if self.id is None:
             return text
         small = el("small", el("bdi", visible(self.id, _MOST_OF_AN_ID)), class_="id", title=title)
