@@ -130,12 +130,15 @@ def test_ids_can_be_names(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
         facts = [f"<{base}{a}> <http://e/knows> <{base}{b}> ." for a, b in pairwise(names)]
         (here / f"{side}.nt").write_text("\n".join(facts) + "\n")
     assert "no fact has a time" in refused(["align", "left.nt", "right.nt", "-o", "links.tsv"], capsys, here)
-    main(["align", "left.nt", "right.nt", "-q", "-o", "links.tsv", "--names", "ids"])
+    main(["align", "left.nt", "right.nt", "-o", "links.tsv", "--names", "ids"])
+    assert "note: comparing ids as names: those of 6 and 6 entities\n" in capsys.readouterr().err
     assert found() == {f"http://x/{name}": f"http://y/z#{name}" for name in names}
     temporal = ["align", "left.nt", "right.nt", "-o", "other.tsv", "--names", "ids", "--method", "temporal"]
     assert "method temporal does not look at labels" in refused(temporal, capsys, here)
     both = ["align", "left.nt", "right.nt", "-o", "other.tsv", "--no-names", "--labels", "left.nt"]
     assert "leave one of them out" in refused(both, capsys, here)
+    both = ["align", "left.nt", "right.nt", "-o", "other.tsv", "--no-names", "--names", "ids"]
+    assert "--names ids compares names, and --no-names compares none" in refused(both, capsys, here)
 
 
 def test_the_same_ids_are_seeds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,6 +157,9 @@ def test_the_same_ids_are_seeds(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert seeds == {"1", "2", "3"}  # what files say of an entity wins
     assert links["3"] == "b4"
     assert links.get("0") != "0"
+    (here / "right.nt").write_text(ring("b", {}))
+    said = refused([*call, "--same-ids", "--force"], capsys, here)
+    assert "note: no entity has the same id on both sides, so ids give no seeds\n" in said
 
 
 def test_inspect_counts_labels(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

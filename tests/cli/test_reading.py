@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from dualmatch.cli.main import main
 from dualmatch.links.read import read_links
+from dualmatch.readers.columns import parse_columns
 
 LEFT = "subject,predicate,object,year\nAda,met,Charles,1833\nCharles,wrote,Book,1864\n"
 RIGHT = "von\twas\tnach\twann\nQ9\tP50\tQ8\t01.05.1864\nQ7\tP2\tQ9\t02.04.1833\n"
@@ -113,6 +115,27 @@ def test_too_many_dates_that_cannot_be_read_leave_nothing_behind(
 
 
 @pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        ("person,organisation,start,end\nA,Leeds,2001,2002\nB,York,2001,2005\n",
+         "head=person,relation==member of,tail=organisation,begin=start,end=end"),
+        ("A,Leeds,2001\nB,York,2001\n", 'head=1,relation=="in, or of",tail=2,time=3'),
+        ("organisation,person,party\nLeeds,A,Red\n", "head=person,relation==member of,tail=organisation,tail=party"),
+    ],
+)  # fmt: skip
+def test_columns_that_inspect_proposes_read_the_same_graph(
+    here: Path, capsys: pytest.CaptureFixture[str], rows: str, columns: str
+) -> None:
+    (here / "f.csv").write_text(rows)
+    main(["inspect", "f.csv", "--columns", columns])
+    shown = capsys.readouterr().out
+    option, text = shlex.split(shown.partition("to change that, adapt: ")[2].partition("\n")[0])
+    assert parse_columns(text) == parse_columns(columns)
+    main(["inspect", "f.csv", option, text])
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(
     ("rows", "columns", "words"),
     [
         ("1,Eve,1850\n,Adam,1851\n", [], "people.csv:3: no id; every row needs one"),
@@ -153,7 +176,7 @@ def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:
         (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "time=a,begin=b"], "give begin and end, or time"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--time-predicate", "x"], "--time-predicate 'x': write begin=IRI"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--time-format", "%d"], "says nothing of the year"),
-        (["left.csv", "left.csv", "-o", "links.tsv", "--format", "wikidata"], "left.csv:1: no JSON"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--format", "wikidata"], "left.csv:1: not valid JSON"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--seeds", "days.tsv"], "days.tsv:1: 4 tab-separated columns"),
     ],
 )  # fmt: skip

@@ -130,7 +130,7 @@ def test_no_option_is_forgotten() -> None:
 
     held = {*Config.model_fields, *(each.name for kind in (CallOptions, ReadOptions) for each in fields(kind))}
     called = {"formats": "format", "prefixes": "prefix", "time_formats": "time_format", "use_labels": "literals"}
-    called["list_separators"] = "list_separator"
+    called |= {"list_separators": "list_separator", "no_names": "names"}
     options = {
         called.get(str(each.name), str(each.name)) for each in align_command.params if isinstance(each, click.Parameter)
     }

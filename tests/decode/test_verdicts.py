@@ -46,7 +46,7 @@ def test_a_candidate_that_is_as_likely_for_two_rows_is_contested() -> None:
     result = unlinked(rows, np.zeros((0, 2), np.int64), np.ones(4, dtype=bool), 3, enough=0.5)
     asked = [Reason.CONTESTED, Reason.CONTESTED, Reason.BELOW_ASKED, Reason.BELOW_ASKED]
     assert [Reason(number) for number in result.reason] == asked
-    assert result.in_words(0, ("Q0", "Q1", "Q2")) == "tied: others are as likely to be Q1 (0.57 each)"
+    assert result.in_words(0, ("Q0", "Q1", "Q2")) == "others are as likely to be Q1 (0.57 each)"
     poor = unlinked(rows, np.zeros((0, 2), np.int64), np.ones(4, dtype=bool), 3, enough=0.6)
     assert Reason(poor.reason[0]) == Reason.TOO_LITTLE
 
@@ -109,10 +109,10 @@ def test_words_name_the_best_candidate() -> None:
     assert words == {
         "no facts": "no facts",
         "nothing shared": "nothing shared with any entity",
-        "tied": "tied: Q2 and others are equally likely (0.45 each)",
+        "tied": "Q2 and others are equally likely (0.45 each)",
         "too little": "too little evidence; best candidate Q1 (0.30)",
-        "taken": "taken: Q0 (0.10) is linked to another",
-        "below asked": "below the threshold: Q1 (0.80)",
+        "taken": "Q0 (0.10) is linked to another",
+        "below asked": "Q1 (0.80) is below the threshold",
         "told": "given as having none",
         "no partner": "what it would share is not there; best candidate Q2 (0.20)",
     }

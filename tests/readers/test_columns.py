@@ -139,6 +139,43 @@ def test_a_relation_of_all_rows_means_that_they_are_facts() -> None:
     assert (shape.kinds, dict(shape.relations)) == (None, {"1": "member of"})
 
 
+def proposal(header: list[str], columns: dict[str, str] | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        table_shape(header, columns, "a.csv")
+    return str(caught.value).split("say so with --columns ")[1].split(" (facts without")[0]
+
+
+MEMBER = "=member of"
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "option"),
+    [
+        ("person,organisation,start,end", {"relation": MEMBER},
+         "'head=person,relation==member of,tail=organisation,begin=start,end=end'"),
+        ("Ann,1830,Rome", {"relation": MEMBER}, "'head=1,relation==member of,tail=3,time=2', as its first line looks "
+         "like a fact and not like a header"),
+        ("head,tail,label,begin", None, "head=head,label=label,tail=tail,begin=begin, or, if each row is an entity, "
+         "--columns id=head"),
+        ("who,whom,whoLabel,whomLabel,until", {"relation": MEMBER},
+         "'head=who,label=whoLabel,relation==member of,tail=whom,end=until'"),
+        ("who,whom,last_day,first_day", {"relation": MEMBER},
+         "'head=who,relation==member of,tail=whom,begin=first_day,end=last_day'"),
+        ("a,b,c,day", {"begin": "day"}, "head=a,tail=b,tail=c,begin=day"),
+        ("a,b,c,start,last_day", {"tail": "c"},
+         "head=a,relation=b,tail=c,begin=start,end=last_day, or, if each row is an entity, --columns id=a,tail=c"),
+        ("source,target,weight", None, "head=source,tail=target, or, if each row is an entity, --columns id=source"),
+        ("head,x,tail", None, "head=head,relation=x,tail=tail, or, if each row is an entity, --columns id=head"),
+        ("a,b,kind,when", {"time": "when", "role": "kind"}, "head=a,tail=b,time=when,role=kind"),
+    ],
+)  # fmt: skip
+def test_a_proposal_keeps_what_was_given_or_is_known(header: str, columns: dict[str, str] | None, option: str) -> None:
+    names = header.split(",")
+    assert proposal(names, columns) == option
+    [text] = shlex.split(option.split(", or")[0].split(", as")[0])
+    assert table_shape(names, parse_columns(text), "a.csv").kinds is None
+
+
 def test_a_workbook_is_called_one(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_bytes(b"PK")
     with pytest.raises(InputError, match=r"a.xlsx: an Excel workbook; save it as CSV \(UTF-8\)"):
@@ -180,7 +217,7 @@ def test_a_comma_without_quotes_gets_a_hint() -> None:
     with pytest.raises(InputError, match='a name with a comma goes in double quotes: date="born, or baptised"'):
         parse_columns("id=qid,date=born, or baptised")
     for text in ("", "id=a,", ",id=a", "id="):
-        with pytest.raises(InputError, match="write head=NAME"):
+        with pytest.raises(InputError, match=r"write head=NAME.*, or, if each row is an entity, id=NAME,label=NAME"):
             parse_columns(text)
 
 
@@ -191,6 +228,8 @@ def test_a_comma_without_quotes_gets_a_hint() -> None:
         ("17\t20130401\tUSA\tmeets\tFrance", "head=3,relation=4,tail=5,time=2"),
         ("3\t7\t5\t2014-01-02\t2015", "head=1,relation=2,tail=3,begin=4,end=5"),
         ("Ada\tmet\tBo\t1833", "head=1,relation=2,tail=3,time=4"),
+        ("Ann\t1830\tRome", "head=1,relation==WORDS,tail=3,time=2"),
+        ("Ann\tRome\t1830\t1832", "head=1,relation==WORDS,tail=2,begin=3,end=4"),
     ],
 )
 def test_a_table_without_a_header_gets_numbers_that_read_it(tmp_path: Path, line: str, option: str) -> None:

@@ -461,8 +461,41 @@ def test_rows_of_another_width_are_reported_by_their_line() -> None:
     )
     rows = "Ada\tmet\tBob\tsince\t1815\nAda\tmet\tEve\n"
     columns = "head=1,relation=2,tail=3,time=5"
-    assert refusal(rows, columns, name="a.tsv").startswith("a.tsv:2: 3 columns where the first line has 5")
+    assert refusal(rows, columns, name="a.tsv").startswith("a.tsv:2: 3 columns where rows have 5, or 4 without a")
     assert reading(rows, columns, "a.tsv", on_error="skip").graph.n_facts == 1
+
+
+DATED, UNDATED = "Ada\tmet\tBob\t1815\t1816\n", "Ada\tmet\tEve\n"
+
+
+@pytest.mark.parametrize("rows", [DATED + UNDATED, UNDATED + DATED, UNDATED + "\n" + DATED])
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_rows_of_numbered_columns_may_end_before_their_times(rows: str, separator: str) -> None:
+    columns, name = "head=1,relation=2,tail=3,begin=4,end=5", "a.tsv" if separator == "\t" else "a.csv"
+    for text in (rows, rows.replace("Bob", '"Bob"') if separator == "," else rows):
+        found = reading(text.replace("\t", separator), columns, name)
+        assert facts_of(found.graph) == [("Ada", "met", "Bob", "1815", "1816"), ("Ada", "met", "Eve", "?", "?")]
+        assert [note.partition(": ")[2] for note in found.notes] == ["1 row ends before its time: an undated fact"]
+    for wrong in ("Ada\tmet\n", "Ada\tmet\tBo\t1815\n", "Ada\tmet\tBo\t1815\t1816\tx\n"):
+        text = (rows + wrong).replace("\t", separator)
+        said = f"{name}:{text.count(chr(10))}: {wrong.count(chr(9)) + 1} columns where rows have 5, or 3 without a time"
+        assert refusal(text, columns, name=name).splitlines()[0] == said
+
+
+def test_a_time_in_a_column_that_no_row_has_is_refused() -> None:
+    assert refusal(UNDATED * 3, "head=1,relation=2,tail=3,begin=4,end=5", name="a.tsv") == (
+        "a.tsv: every row has 3 columns, so there is none for a time; give --columns without begin, end and time"
+    )
+
+
+def test_rows_end_early_only_where_times_are_the_last_columns_and_there_is_no_header() -> None:
+    other = "Ada\tmet\tBob\t1815\tx\n"
+    for rows, columns, words in (
+        (other + UNDATED, "head=1,relation=2,tail=3,time=4", ":2: 3 columns where the first line has 5"),
+        ("1815\tAda\tmet\tBob\n" + UNDATED, "head=2,relation=3,tail=4,time=1", ":2: 3 columns where the first line"),
+        ("a\tb\tc\td\n" + UNDATED, "head=a,relation=b,tail=c,time=d", ":2: 3 columns where the first line has 4"),
+    ):
+        assert refusal(rows, columns, name="a.tsv").startswith(f"a.tsv{words}")
 
 
 def test_options_with_several_columns_are_kept() -> None:
@@ -506,9 +539,9 @@ def test_any_table_is_a_graph_or_a_refusal(
 @pytest.mark.parametrize(
     ("header", "example"),
     [
-        ("item,itemLabel,party,start,end", "head=item,tail=party,begin=start,end=end"),
+        ("item,itemLabel,party,start,end", "head=item,label=itemLabel,tail=party,begin=start,end=end"),
         ("no,member,district,faction,elected,url", "head=member,tail=district,tail=faction,time=elected"),
-        ("the member,the party,since", "'head=the member,tail=the party,time=since'"),
+        ("the member,the party,since", "'head=the member,tail=the party,begin=since'"),
         ("alone", "head=alone,tail=NAME"),
         ("person,area,party,start_date,end_date", "head=person,tail=area,tail=party,begin=start_date,end=end_date"),
         ("id,name,party,start_date,end_date", "head=id,label=name,tail=party,begin=start_date,end=end_date"),

@@ -49,7 +49,7 @@ def test_bombs_of_one_line_or_of_line_breaks_are_refused(tmp_path: Path, name: s
         with pytest.raises(InputError, match=f"{words}|500 times its size"):
             read_graph(path)
     if piece == b"a":
-        with pytest.raises(InputError, match=f"{name}:1: ({words}|no JSON)"):
+        with pytest.raises(InputError, match=f"{name}:1: ({words}|not valid JSON)"):
             read_graph(written(tmp_path / name, piece * (1 << 21)))
 
 
@@ -90,7 +90,7 @@ LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
         (f"<!DOCTYPE r [<!ENTITY l0 '{'x' * 100_000}'>]>" + XML.format("&l0;" * 1000), "can expand without end"),
         (
             "<!DOCTYPE r [\n<!ENTITY % p \"&#x3c;!ENTITY q '&#37;p;'>\">%p;]>" + XML.format(""),
-            ":2: an entity|no rdfxml",
+            ":2: an entity|not valid RDF/XML",
         ),
         (XML.format("<e:a><e:b>" * 10_000), "within each other"),
         (XML.format("<" * 100_000), "rdfxml|within each other"),
@@ -251,7 +251,7 @@ def test_millions_of_empty_lines_are_skipped_soon_and_counted(tmp_path: Path) ->
     path = written(tmp_path / "empty.json", "\n" * 5_000_000 + "no entity\n")
 
     def refused() -> None:
-        with pytest.raises(InputError, match=r"empty\.json:5000001: no JSON"):
+        with pytest.raises(InputError, match=r"empty\.json:5000001: not valid JSON"):
             read_graph(path)
 
     in_time(refused, 5.0)

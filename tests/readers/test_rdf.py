@@ -182,15 +182,15 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.nt", "<http://e/a> <http://e/r> <http://e/b> .\nnonsense\n", "a.nt:2: no ntriples: The subject"),
+        ("a.nt", "<http://e/a> <http://e/r> <http://e/b> .\nnonsense\n", "a.nt:2: not valid N-Triples: The subject"),
         ("a.nt", '<< <http://e/a> <http://e/r> <http://e/b> >> <http://e/at> "1" .\n', "a.nt:1: a quoted triple as a"),
-        ("a.ttl", "@prefix : <http://e/> .\n:a :r :b\n", "a.ttl:3: no turtle: "),
+        ("a.ttl", "@prefix : <http://e/> .\n:a :r :b\n", "a.ttl:3: not valid Turtle: "),
         ("a.ttl", PREFIXES + '\n:a :r :b {| :begin "soon" |} .', r"a.ttl:10: 'soon' is not a date; .*time of _:\.1"),
         ("a.ttl", PREFIXES + ':a :r :b {| :begin "1900" ; :end "1899" |} .', "a.ttl: a r b: ends in 1899, before"),
         ("a.rdf", "<rdf", "a.rdf:1: ends within an element"),
         ("a.ttl", "", "a.ttl: no facts"),
         ("a.ttl", PREFIXES + ':a :name "x" .', "a.ttl: no facts"),
-        ("a.ttl", b"\xff\xfe", "a.ttl:1: no turtle: not UTF-8 text"),
+        ("a.ttl", b"\xff\xfe", "a.ttl:1: not valid Turtle: not UTF-8 text"),
         ("a.nt.gz", gzip.compress(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 99, mtime=0)[:-9], ": broken or"),
     ],
 )  # fmt: skip

@@ -453,7 +453,7 @@ def test_long_language_tags_as_keys_of_json_ld(tmp_path: Path) -> None:
             "a.jsonld: its context is on the web, and nothing is fetched",
         ),
         ('{"@context": ["https://schema.org", "https://e/c"], "name": "Ada"}', "a.jsonld: its context is on the web"),
-        ('{"@context": {"@vocab": "http://e/"},\n"@id": "http://e/a", "q": {"p":', "a.jsonld:2: no jsonld: "),
+        ('{"@context": {"@vocab": "http://e/"},\n"@id": "http://e/a", "q": {"p":', "a.jsonld:2: not valid JSON-LD: "),
         ('{"@id": "http://e/a", "http://e/name": "x"}', r"a.jsonld: no facts; .* \(left out: literals \(1\)\)"),
     ],
 )
@@ -510,7 +510,7 @@ def test_schema_orgs_context_is_known(tmp_path: Path, context: str) -> None:
     assert reading.literals.value == ("Ada",)
     note = "was not fetched: names without a prefix are those of http://schema.org/"
     assert note in reading.notes[0]
-    with pytest.raises(InputError, match=r"a\.jsonld:\d+: no jsonld") as caught:
+    with pytest.raises(InputError, match=r"a\.jsonld:\d+: not valid JSON-LD") as caught:
         reading_of(tmp_path, content.replace('"Ada", "birth', '"Ada" "birth'), "a.jsonld")
     broken = content[: content.index('"birthDate"')].count("\n") + 1
     assert f"a.jsonld:{broken}: " in str(caught.value)

@@ -144,7 +144,7 @@ def test_wrong_lines_keep_their_numbers(tmp_path: Path) -> None:
 def test_bytes_that_are_no_text_are_reported_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "a.nt"
     path.write_bytes(b"<http://e/a> <http://e/r> <http://e/b> .\n" * 2 + b'<http://e/a> <http://e/r> "\xff" .\n')
-    with pytest.raises(InputError, match=r"a\.nt:3: no ntriples: "):
+    with pytest.raises(InputError, match=r"a\.nt:3: not valid N-Triples: "):
         read_graph(path)
 
 
@@ -222,5 +222,5 @@ def test_a_line_that_is_no_text_leaves_the_others_alone(tmp_path: Path) -> None:
         quads = read_quads(file, tmp_path, "ntriples", rejections := Rejections("skip"))
     assert sorted(quads.plain["o"]) == ["http://e/b", "http://e/é"]
     assert [(each.line, each.why) for each in rejections.kept] == [
-        (2, "no ntriples: not UTF-8 text; convert the file to UTF-8")
+        (2, "not valid N-Triples: not UTF-8 text; convert the file to UTF-8")
     ]

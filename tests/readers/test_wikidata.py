@@ -114,16 +114,16 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", ":2: no JSON from character 2 on; each line is an entity of its own, whole"),
+        ("{", ":2: not valid JSON from character 2 on; fetch or make the file again"),
         ("\udcff", ":2: not UTF-8 text; convert the file to UTF-8"),
-        ("3", ":2: no Wikidata entity: a list, a number or a text where an object {…} belongs"),
-        ('{"claims": {}}', ":2: no Wikidata entity: 'id' is missing"),
-        ('{"id": 3}', ":2: no Wikidata entity: text is missing where 3 stands"),
+        ("3", ":2: not a Wikidata entity: a value of the wrong kind, such as a list, a number or text in place of an"),
+        ('{"claims": {}}', ":2: not a Wikidata entity: 'id' is missing"),
+        ('{"id": 3}', ":2: not a Wikidata entity: text is missing where 3 stands"),
         (
             '{"id": "Q1", "claims": {"P1": [{}]}}',
             ":2: statement 1 of P1 of Q1: 'mainsnak' is missing",
         ),
-        ("[" * 100_000, ":2: no Wikidata entity: brackets within brackets without end"),
+        ("[" * 100_000, ":2: not a Wikidata entity: brackets within brackets without end"),
         (
             json.dumps({"id": "Q1", "claims": {"P1": [statement(entity_value("Q2"), P580=[time_value("soon", 9)])]}}),
             ":2: statement 1 of P1 of Q1: 'soon' is not a time of a Wikibase",
@@ -213,18 +213,18 @@ def test_own_properties_for_time_and_statements_of_media_files(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{\n "id": "Q1",\n "claims": {"P1" []}\n}', ":3: no JSON from character 18 on"),
-        ('[{"id": "Q1"}, {"id"', ":1: no JSON from character 21 on"),
+        ('{\n "id": "Q1",\n "claims": {"P1" []}\n}', ":3: not valid JSON from character 18 on"),
+        ('[{"id": "Q1"}, {"id"', ":1: not valid JSON from character 21 on"),
         ('[{"id": "Q1"}', ":1: an array that does not end from character 14 on"),
-        ('[{"id": "Q1",\n "x": 1} oh]', ":2: no JSON from character 10 on"),
+        ('[{"id": "Q1",\n "x": 1} oh]', ":2: not valid JSON from character 10 on"),
         ("{\n" + "[" * 100_000, ":2: "),
         ("[" + "9" * 10_000 + "]", ":1: a number too long to read"),
         (b'{\n"id":\n"\xff"}', ":3: not UTF-8 text; convert the file to UTF-8"),
-        ("[1, {}]", ":1: no Wikidata entity: a list, a number or a text where an object"),
+        ("[1, {}]", ":1: not a Wikidata entity: a value of the wrong kind, such as a list"),
         ('{"@context": {}, "@id": "http://e/a"}', "add --format jsonld"),
         (
             '{\n"type": "FeatureCollection"}',
-            ":1: no Wikidata entity: 'id' is missing; JSON is read as that of a Wikibase",
+            ":1: not a Wikidata entity: 'id' is missing; JSON is read as that of a Wikibase",
         ),
     ],
 )
@@ -287,7 +287,7 @@ def test_a_statement_that_is_none_costs_itself_and_a_time_that_is_none_only_the_
         ("Q1", "P4", "Q7", "?", "?"),
     ]
     assert reading.left_out == {"dates that cannot be read": 4, "values that cannot be read": 8}
-    with pytest.raises(InputError, match="labels of Q1: a list, a number or a text where an object"):
+    with pytest.raises(InputError, match="labels of Q1: a value of the wrong kind, such as"):
         read_graph(path, on_error="stop")
 
 

@@ -49,7 +49,7 @@ _PANELS: Final = {
     "namespaces",
     "Output": "output output_format reasons relations_path json_path rejected force",
     "Deciding": f"method {' '.join(_DECIDING)} seeds same_ids forbid",
-    "Names": "names labels label_languages show_labels prefixes source_prefix target_prefix",
+    "Names": "names no_names labels label_languages show_labels prefixes source_prefix target_prefix",
     "Running": "run_path resume config_path memory_limit kind threads scheduler workers exchange quiet verbose help "
     "help_all",
     "The paper's method (temporal, dualmatch)": " ".join(
@@ -59,7 +59,7 @@ _PANELS: Final = {
 
 _EVERYDAY: Final = (
     "columns formats time_formats on_error output reasons force method min_confidence max_fdr seeds forbid names "
-    "labels run_path resume config_path quiet verbose help help_all"
+    "no_names labels run_path resume config_path quiet verbose help help_all"
 )
 
 

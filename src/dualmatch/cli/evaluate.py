@@ -21,7 +21,12 @@ from dualmatch.errors import counted
 
 @click.command("evaluate")
 @alignment_argument
-@click.option("--gold", required=True, type=PATH, help="True pairs: two columns of names, or of a folder's ids.")
+@click.option(
+    "--gold",
+    required=True,
+    type=PATH,
+    help="True pairs: two columns of ids, those of the links or of a benchmark folder.",
+)
 @gold_folder_option
 @click.option(
     "--partial",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dualmatch.methods.resources import Estimate
     from dualmatch.readers.columns import ColumnUse
     from dualmatch.readers.read import Reading
+    from dualmatch.readers.read_options import ReadOptions
     from dualmatch.runs.input_spec import InputSpec
 
 _OF_ENTITY: Final = {
@@ -88,8 +89,8 @@ def inspect_command(
     )
     if quiet or json_output.to_stdout:
         return
-    for name, uses in _by_file(readings).items():
-        _show_columns(name, uses)
+    for name, (uses, options) in _by_file(readings, spec.options).items():
+        _show_columns(name, uses, options)
     console.out.print(_graphs_table(inspections))
     for inspection in inspections:
         for words in inspection.suspicious:
@@ -125,15 +126,17 @@ def _estimates(source: TemporalGraph, target: TemporalGraph, limit: int | None) 
     return [estimate(source, target, Config.checked(method=each, memory_limit=limit), unit) for each in methods]
 
 
-def _by_file(readings: Sequence[Reading]) -> dict[str, list[ColumnUse]]:
-    files: dict[str, list[ColumnUse]] = {}
-    for reading in readings:
+def _by_file(
+    readings: Sequence[Reading], options: Sequence[ReadOptions]
+) -> dict[str, tuple[list[ColumnUse], ReadOptions]]:
+    files: dict[str, tuple[list[ColumnUse], ReadOptions]] = {}
+    for reading, of_side in zip(readings, options, strict=False):  # one graph has the options of the first
         for name in dict.fromkeys(use.file for use in reading.columns):
-            files.setdefault(name, [use for use in reading.columns if use.file == name])
+            files.setdefault(name, ([use for use in reading.columns if use.file == name], of_side))
     return files
 
 
-def _show_columns(name: str, uses: Sequence[ColumnUse]) -> None:
+def _show_columns(name: str, uses: Sequence[ColumnUse], options: ReadOptions) -> None:
     """What each column was taken for, and the option that says the same, to be changed where it is wrong."""
     from rich.markup import escape
     from rich.table import Table
@@ -153,6 +156,9 @@ def _show_columns(name: str, uses: Sequence[ColumnUse]) -> None:
     if len(uses) > _MOST_COLUMNS:
         console.say(f"… and {counted(len(uses) - _MOST_COLUMNS, 'more column')}")
     pairs = [(role, use.column) for use in uses[:_MOST_COLUMNS] for role in use.roles]
+    said = (options.columns or {}).get("relation", "")
+    if isinstance(said, str) and said.startswith("="):  # of all facts, in no column
+        pairs.insert(1, ("relation", said))
     console.say(f"to change that, adapt: {columns_option(pairs)}")
 
 

@@ -72,8 +72,12 @@ class NamesOptions:
 
 
 def _names(
-    names: str | None, labels: tuple[Path, ...], use_labels: bool | None, label_languages: str | None
+    names: str | None, no_names: bool, labels: tuple[Path, ...], use_labels: bool | None, label_languages: str | None
 ) -> NamesOptions:
+    if no_names:
+        if names not in (None, "none"):
+            raise InputError(f"--names {names} compares names, and --no-names compares none; leave one of them out")
+        names = "none"
     languages = None
     if label_languages is not None:
         languages = tuple(part.strip() for part in label_languages.split(",") if part.strip())
@@ -93,7 +97,7 @@ names_options = gathered(
             help="What to compare besides facts (method evidence): 'auto' labels in the input, where both sides have "
             "some; 'ids' the ids themselves; 'none' nothing, as --no-names.  [default: auto]",
         ),
-        click.option("--no-names", "names", flag_value="none", help="The same as --names none."),
+        click.option("--no-names", is_flag=True, help="The same as --names none."),
         path_option(
             "--labels",
             "A file of names and labels, two tab-separated columns, to compare besides the facts (method evidence). "

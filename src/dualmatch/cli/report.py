@@ -23,7 +23,9 @@ from dualmatch.files.atomic import check_outputs, write_text
 @click.command("report")
 @alignment_argument
 @out_option("The HTML file to write.")
-@click.option("--gold", type=PATH, help="All true pairs, two columns of names or ids: adds precision and recall.")
+@click.option(
+    "--gold", type=PATH, help="All true pairs, two columns of ids as in the links: adds precision and recall."
+)
 @gold_folder_option
 @input_folder_option
 @show_labels_option

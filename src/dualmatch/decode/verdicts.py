@@ -47,13 +47,13 @@ class Reason(IntEnum):
         return {
             Reason.NO_FACTS: "no facts",
             Reason.NOTHING_SHARED: "nothing shared with any entity",
-            Reason.TIED: f"tied: {best} and others are equally likely ({probability:.2f} each)",
+            Reason.TIED: f"{best} and others are equally likely ({probability:.2f} each)",
             Reason.TOO_LITTLE: f"too little evidence{candidate}",
-            Reason.TAKEN: f"taken: {best} ({probability:.2f}) is linked to another",
-            Reason.BELOW_ASKED: f"below the threshold: {best} ({probability:.2f})",
+            Reason.TAKEN: f"{best} ({probability:.2f}) is linked to another",
+            Reason.BELOW_ASKED: f"{best} ({probability:.2f}) is below the threshold",
             Reason.TOLD: "given as having none",
             Reason.NO_PARTNER: f"what it would share is not there{candidate}",
-            Reason.CONTESTED: f"tied: others are as likely to be {best} ({probability:.2f} each)",
+            Reason.CONTESTED: f"others are as likely to be {best} ({probability:.2f} each)",
         }[self]
 
 

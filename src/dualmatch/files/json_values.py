@@ -85,7 +85,7 @@ def json_values(pieces: Iterable[bytes], path: Path) -> Iterator[tuple[JsonPlace
                 cut_off = len(text) - error.pos < _NEAR_END or error.msg.startswith("Unterminated string")
                 if cut_off and len(text) - at < _LONGEST_VALUE and buffer.read_more():
                     continue
-                raise buffer.refused("no JSON", error.pos) from None
+                raise buffer.refused("not valid JSON", error.pos) from None
             except RecursionError:
                 raise buffer.refused("brackets within brackets without end", at) from None
             except ValueError:  # a number of thousands of digits

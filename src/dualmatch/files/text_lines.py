@@ -74,7 +74,7 @@ def read_pair_fields(path: Path) -> pl.DataFrame:
         try:
             fields = [next(csv.reader([text])) for text in lines["text"].to_list()]
         except csv.Error as error:
-            raise InputError(f"{path}: no CSV ({error}); fix the quotes") from None
+            raise InputError(f"{path}: not valid CSV ({error}); fix the quotes") from None
         wrong = [len(each) != len(names) for each in fields]
         widths = lines.with_columns(width=pl.Series([len(each) for each in fields], dtype=pl.Int64)).filter(wrong)
         refuse(widths, "width", path, lambda found: f"{found} columns; a pair has 2: source, target (quote commas)")

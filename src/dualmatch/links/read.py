@@ -134,7 +134,7 @@ def read_links(
 
 
 def read_name_pairs(path: str | Path) -> list[Link]:
-    """A gold file of two columns of names, with or without a header; CSV where it is called so, else TSV."""
+    """A gold file of two columns of ids, with or without a header; CSV where it is called so, else TSV."""
     table = read_pair_fields(Path(path))
     return list(table.select("source", "target").iter_rows())
 
@@ -263,10 +263,10 @@ def _from_json_lines(data: bytes, _: Naming) -> Rows:
             if "\\u" in line:
                 json.dumps(fields, ensure_ascii=False).encode()  # half a character has no bytes
         except (ValueError, RecursionError):
-            yield RowError(number, "no JSON; each line is an object of its own")
+            yield RowError(number, "not valid JSON; each line is an object of its own")
             continue
         if not isinstance(fields, dict):
-            yield RowError(number, 'no JSON object; write {"source": …, "target": …, "confidence": …}')
+            yield RowError(number, 'not a JSON object; write {"source": …, "target": …, "confidence": …}')
         elif missing := _missing(fields, HEADER):
             yield RowError(number, missing)
         else:

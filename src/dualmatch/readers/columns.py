@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -56,6 +56,8 @@ class TableShape:
     """Whether names are the ids of a table of entities because no column's name says that it holds ids."""
     may_end_early: bool = False
     """Whether rows may end after the tail: where a column says what a time is, those without a time often do."""
+    undated_width: int | None = None
+    """Width of rows that end before their times, which are the last columns: undated facts, without a header only."""
     may_lack_tail: bool = False
     """Whether a row with a date and without a tail is a date of the entity itself: in tables that `merge` wrote."""
 
@@ -90,7 +92,8 @@ def parse_columns(text: str) -> dict[str, str | tuple[str, ...]]:
                 f"; a name with a comma goes in double quotes: date={in_quotes('born, or baptised')}" if given else ""
             )
             raise InputError(
-                f"--columns {part.strip()!r}: write head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME{hint}"
+                f"--columns {part.strip()!r}: write head=NAME,relation=NAME,tail=NAME,begin=NAME,end=NAME, or, if each "
+                f"row is an entity, id=NAME,label=NAME,date=NAME,tail=NAME{hint}"
             )
         given.setdefault(role, []).append(name)
     twice = [role for role, names in given.items() if len(names) > 1 and role not in _REPEATED]
@@ -152,22 +155,26 @@ def table_shape(header: Sequence[str], asked: ColumnNames | None, where: str, li
     names = [name.strip() for name in header]
     given = [name for role in columns.values() for name in role]
     if given and all(re.fullmatch("[0-9]{1,5}", name) for name in given):
-        if ROLE in columns:  # a first row without a time may end before
+        undated = _undated_width(columns)
+        if ROLE in columns or len(names) == undated:  # a first row without a time may end before
             names += [""] * (max(map(int, given)) - len(names))
         places = {
             role: [_numbered_place(name, role, names, where if line is None else f"{where}:{line}") for name in of]
             for role, of in columns.items()
         }
-        return _shape_without_header(places, constant, len(names))
+        shape = _shape_without_header(places, constant, len(names))
+        return replace(shape, undated_width=undated) if shape.width == max(map(int, given)) else shape
     places = {role: [_place(name, names, where) for name in of] for role, of in columns.items()}
     guess = Guess(names, places, where, are_facts=constant is not None)
     if guess.is_of_entities:
         return _entity_shape(names, guess)
     missing = [role for role in guess.missing if role != "relation" or (constant is None and "tail" not in asked)]
     if missing:
+        known = {role: [names[place] for place in of] for role, of in guess.places.items()}
+        known |= {} if constant is None else {"relation": [f"={constant}"]}
         raise InputError(
             f"{where}: cannot tell which column is the {missing[0]}; the columns are {listed(names)}: say so with "
-            f"{example_columns(names)} (facts without a header: numbers from 1, as head=1)"
+            f"{example_columns(names, known, asked)} (facts without a header: numbers from 1, as head=1)"
         )
     return _fact_shape(names, guess.places, constant, guess.note)
 
@@ -212,6 +219,14 @@ def _shape_without_header(places: Mapping[str, Sequence[int]], constant: str | N
             "the same for all) and tail"
         )
     return _fact_shape([""] * width, places, constant, "", has_header=False)
+
+
+def _undated_width(columns: Mapping[str, Sequence[str]]) -> int | None:
+    """The columns before those of times, where these are the last that are given, without a gap."""
+    times = sorted(int(columns[role][0]) for role in (*INTERVAL, POINT) if role in columns)
+    others = [int(name) for role, of in columns.items() if role not in (*INTERVAL, POINT) for name in of]
+    follows = bool(times) and ROLE not in columns and times == [*range(times[0], times[0] + len(times))]
+    return times[0] - 1 if follows and max(others, default=0) < times[0] else None
 
 
 def _numbered_place(number: str, role: str, names: Sequence[str], where: str) -> int:

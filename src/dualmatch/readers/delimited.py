@@ -20,7 +20,7 @@ from typing import BinaryIO, Final
 
 import polars as pl
 
-from dualmatch.errors import InputError
+from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import blocks, shown
 from dualmatch.files.text_lines import LINE
 from dualmatch.readers.columns import NAMES, TableShape
@@ -53,6 +53,16 @@ def read_delimited(file: BinaryIO, path: Path, collector: Collector, separator: 
             table.add_quoted(chain([block], remaining))
         else:
             table.add_block(block)
+    if table.shape is not None and table.undated and not table.has_full_rows:
+        raise InputError(
+            f"{shown(path)}: every row has {table.shape.undated_width} columns, so there is none for a time; give "
+            "--columns without begin, end and time"
+        )
+    if table.undated:
+        words = counted(
+            table.undated, "row ends before its time: an undated fact", "rows end before their time: undated facts"
+        )
+        collector.note(f"{shown(path)}: {words}")
 
 
 @dataclass
@@ -64,6 +74,9 @@ class _Table:
     separator: str
     shape: TableShape | None = None
     number: int = 1
+    undated: int = 0
+    """Rows that end before their times."""
+    has_full_rows: bool = False
 
     def add_block(self, block: bytes) -> None:
         """Collect the rows of whole lines without quotes."""
@@ -87,6 +100,7 @@ class _Table:
         lines = cache(lambda: block.decode("utf-8").removesuffix("\n").split("\n"))  # mostly not needed
         table = _split_at_once(block, self.separator, shape)
         if table is not None:
+            self.has_full_rows = True
             return Rows(self.path, table.with_row_index(LINE, offset=self.number), lambda row: lines()[row])
         records = [line.split(self.separator) for line in lines()]
         numbers = range(self.number, self.number + len(records))
@@ -101,7 +115,9 @@ class _Table:
                 records = list(islice(reader, ROWS_AT_ONCE))
             except csv.Error as error:
                 line = self.number + max(reader.line_num - before - 1, 0)
-                raise InputError(f"{shown(self.path)}:{line}: no CSV up to here ({error}); fix the quotes") from None
+                raise InputError(
+                    f"{shown(self.path)}:{line}: not valid CSV up to here ({error}); fix the quotes"
+                ) from None
             if not records:
                 return
             # A quoted field may hold line breaks; mostly none does, and each line is a record.
@@ -129,13 +145,21 @@ class _Table:
         if shape.may_end_early:
             least = 1 + max(shape.places[name] for name in NAMES)
             records = [[*each, *[""] * (shape.width - len(each))] if len(each) >= least else each for each in records]
+        if (short := shape.undated_width) is not None:
+            missing = [""] * (shape.width - short)
+            self.has_full_rows |= any(len(each) == shape.width for each in records)
+            self.undated += sum(len(each) == short and _is_filled(each) for each in records)
+            records = [[*each, *missing] if len(each) == short and _is_filled(each) else each for each in records]
         fits = [len(record) == shape.width for record in records]
         if not all(fits):
             given = records
+            expected = f"the first line has {shape.width}"
+            if short is not None:
+                expected = f"rows have {shape.width}, or {short} without a time"
             self.collector.rejections.add(
                 self.path,
                 [(row, number) for row, number in enumerate(numbers) if not fits[row] and _is_filled(given[row])],
-                lambda row: f"{len(given[row])} columns where the first line has {shape.width}",
+                lambda row: f"{len(given[row])} columns where {expected}",
                 lambda row: as_text(given[row]),
             )
             records, numbers = list(compress(records, fits)), list(compress(numbers, fits))

@@ -211,23 +211,32 @@ def _words(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
 
 
-def example_columns(names: Sequence[str]) -> str:
+def example_columns(
+    names: Sequence[str], known: Mapping[str, Sequence[str]] | None = None, asked: Collection[str] = ()
+) -> str:
     """What to write after a guess that failed, with the table's own names: for rows that are facts, and entities.
+
+    `known`, as in `suggested_columns`, stays as it is; the roles `asked` for were given by the user.
 
     >>> example_columns(["no", "who", "did", "whom", "day"])
     '--columns head=who,relation=did,tail=whom,time=day, or, if each row is an entity, --columns id=who'
     """
-    if _are_a_fact(names):
-        return f"{columns_option(_numbered_columns(names))}, as its first line looks like a fact and not like a header"
-    facts = suggested_columns(names)
-    entities = [("id", facts[0][1])]
+    known = known or {}
+    words = next((name for name in known.get("relation", ()) if name.startswith("=")), None)
+    if _are_a_fact(names) and {*asked} <= {"relation"}:
+        numbers = columns_option(_numbered_columns(names, words))
+        return f"{numbers}, as its first line looks like a fact and not like a header"
+    facts = suggested_columns(names, known)
+    if not {*asked} <= {"label", "tail"}:
+        return columns_option(facts)
+    entities = [("id", facts[0][1]), *((role, name) for role in asked for name in known[role])]
     return f"{columns_option(facts)}, or, if each row is an entity, {columns_option(entities)}"
 
 
 def _are_a_fact(first: Sequence[str]) -> bool:
-    """Whether a first line holds a day or month, or two years at most beside three names: others may name columns."""
+    """Whether a first line holds a day or month, or one or two years beside two or three names: more are a header."""
     dates = [text for text in first if _is_date(text)]
-    return any(len(text.strip()) > 4 for text in dates) or 0 < len(dates) == len(first) - 3 <= 2
+    return any(len(text.strip()) > 4 for text in dates) or (len(dates) in (1, 2) and len(first) - len(dates) in (2, 3))
 
 
 def _is_date(text: str) -> bool:
@@ -237,37 +246,76 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _numbered_columns(first: Sequence[str]) -> list[tuple[str, str]]:
+def _numbered_columns(first: Sequence[str], words: str | None = None) -> list[tuple[str, str]]:
     """Roles and numbers of columns to try where the first line is a fact: row numbers are no names.
 
     >>> _numbered_columns(["17", "2013-04-01", "USA", "meets", "France"])
     [('head', '3'), ('relation', '4'), ('tail', '5'), ('time', '2')]
+    >>> _numbered_columns(["Ann", "1830", "Rome"])
+    [('head', '1'), ('relation', '=WORDS'), ('tail', '3'), ('time', '2')]
     """
     dates = [at for at, text in enumerate(first, start=1) if _is_date(text)][:2]
     others = [at for at, text in enumerate(first, start=1) if at not in dates]
+    words = words or ("=WORDS" if len(others) == 2 else None)
     named = [at for at in others if not first[at - 1].strip().isdecimal()]
-    names = named if len(named) >= 3 else others
+    numbers = [*map(str, named if len(named) >= (2 if words else 3) else others), *["N"] * 3]
+    if words:
+        numbers.insert(1, words)
     times = ("time",) if len(dates) == 1 else ("begin", "end")
-    roles = [*zip(("head", "relation", "tail"), [*map(str, names), *["N"] * 3], strict=False)]
+    roles = [*zip(_NAMES, numbers, strict=False)]
     return [*roles, *zip(times, map(str, dates), strict=True)]
 
 
-def suggested_columns(names: Sequence[str]) -> list[tuple[str, str]]:
+def suggested_columns(names: Sequence[str], known: Mapping[str, Sequence[str]] | None = None) -> list[tuple[str, str]]:
     """Roles and columns to try where a row is a fact and the names do not give it away; NAME where none is left.
+
+    `known`: role → columns that were given or guessed; for ``relation`` also ``=WORDS``.
 
     >>> suggested_columns(["no", "who", "did", "whom", "day"])
     [('head', 'who'), ('relation', 'did'), ('tail', 'whom'), ('time', 'day')]
+    >>> suggested_columns(["person", "club", "since"], {"relation": ["=member of"]})
+    [('head', 'person'), ('relation', '=member of'), ('tail', 'club'), ('begin', 'since')]
     """
-    dates = [name for name in names if names_a_date(name)][:2]
-    others = [name for name in names if name not in dates and not _ROW_NUMBERS.fullmatch(_plain(name))]
-    others = [name for name in others if not _NO_TAILS.fullmatch(_plain(name))] or ["NAME"]
-    labels = [name for name in others[1:] if _plain(name) in _USUAL["label"].split()][:1]
-    others = [name for name in others if name not in labels]
-    says_what = len(others) == 3 and _RELATION_WORDS.fullmatch(_words(others[1])[-1] if _words(others[1]) else "")
-    roles = ("head", "relation", "tail") if says_what else ("head", "tail", "tail")
-    pairs = [*zip(roles, others + ["NAME"] * (2 - len(others)), strict=False)]
-    pairs[1:1] = [("label", name) for name in labels]
-    return pairs + ([("time", dates[0])] if len(dates) == 1 else [*zip(("begin", "end"), dates, strict=False)])
+    known = known or {}
+    taken = {name for each in known.values() for name in each}
+    free = [name for name in names if name not in taken and not _ROW_NUMBERS.fullmatch(_plain(name))]
+    dates = [name for name in free if names_a_date(name) or any(_is_usual(name, role) for role in _TIMES)]
+    free = [name for name in free if name not in dates]
+    others = [name for name in free if not _NO_TAILS.fullmatch(_plain(name))]
+    head = [*known.get("head", others[:1] or ["NAME"])]
+    label = [*known.get("label", [name for name in free if name not in head and _labels(name, head[0])][:1])]
+    others = [name for name in others if name not in head + label]
+    relation, tails = [*known.get("relation", ())], [*known.get("tail", ())]
+    if not relation and others and len(others) + len(tails) == 2:
+        at = [names.index(name) for name in (*head, others[0], *tails)]
+        is_between = bool(tails) and at == sorted(at)
+        if is_between or _RELATION_WORDS.fullmatch((_words(others[0]) or [""])[-1]):
+            relation.append(others.pop(0))
+    tails = tails or others[: 1 if relation else 2] or ["NAME"]
+    found = {"head": head, "label": label, "relation": relation, "tail": tails} | _suggested_times(dates, known)
+    return [(role, name) for role, each in found.items() for name in each]
+
+
+def _suggested_times(dates: Sequence[str], known: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    found = {role: known[role] for role in (*_TIMES, "role") if role in known}
+    open_ends = [role for role in _FROM_TO if role not in known]
+    if "time" in known or not dates:
+        return found
+    if len(dates) == 1 and len(open_ends) == 2:
+        return {next((role for role in _TIMES if _is_usual(dates[0], role)), "time"): dates}
+    first = sorted(dates[: len(open_ends)], key=lambda name: bool(_END_WORDS.search(name.lower())))
+    found |= {role: [name] for role, name in zip(open_ends, first, strict=False)}
+    return {role: found[role] for role in _FROM_TO if role in found}
+
+
+def _labels(name: str, head: str) -> bool:
+    """Whether a column may hold the label of the head: not one that is called the label of something else."""
+    plain = _plain(name)
+    return plain in ("label", f"{_plain(head)}label") or (_is_usual(name, "label") and not plain.endswith("label"))
+
+
+def _is_usual(name: str, role: str) -> bool:
+    return _plain(name) in _USUAL[role].split()
 
 
 def columns_option(pairs: Sequence[tuple[str, str]]) -> str:
@@ -287,7 +335,7 @@ def in_quotes(name: str) -> str:
     >>> in_quotes("born"), in_quotes("born, or baptised")
     ('born', '"born, or baptised"')
     """
-    name = name[:40]
+    name = name[:200]
     return '"' + name.replace('"', '""') + '"' if "," in name or re.match(r'=?\s*"', name) else name
 
 

@@ -303,12 +303,12 @@ def _properties(predicates: TimePredicates, role: str) -> list[str]:
 def _in_words(error: Exception) -> str:
     """Why a line is no entity."""
     if isinstance(error, json.JSONDecodeError):
-        return f"no JSON from character {error.pos + 1} on; each line is an entity of its own, whole"
+        return f"not valid JSON from character {error.pos + 1} on; fetch or make the file again"
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text; convert the file to UTF-8"
     if isinstance(error, UnicodeEncodeError):
         return f"half a character, \\u{ord(error.object[error.start]):04x}, which no text has; fix what wrote the file"
-    return f"no Wikidata entity: {_fault(error)}"
+    return f"not a Wikidata entity: {_fault(error)}"
 
 
 def _fault(error: Exception) -> str:
@@ -318,7 +318,7 @@ def _fault(error: Exception) -> str:
         return "brackets within brackets without end"
     if isinstance(error, ValueError):  # of a date, of `_text`, or of a statement
         return str(error)
-    return "a list, a number or a text where an object {…} belongs, or the other way round"
+    return "a value of the wrong kind, such as a list, a number or text in place of an object {…}"
 
 
 def _literal(kind: str, value: Any) -> str:

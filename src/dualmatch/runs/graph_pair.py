@@ -75,14 +75,17 @@ class GraphPair:
             return None
         return source or Literals.of_labels({}, self.source), target or Literals.of_labels({}, self.target)
 
-    def with_names_noted(self, demanded: bool) -> Self:
+    def with_names_noted(self, demanded: bool, are_ids: bool = False) -> Self:
         """The same with a note on the labels that are compared; without labels where one side has none.
 
-        Those that were `demanded` stay: `align` warns of them.
+        Those that were `demanded` stay: `align` warns of them. `are_ids`: on a side at least, ids count as labels.
         """
         labelled = [0 if each.literals is None else len(each.literals.labels) for each in self.readings]
         if all(labelled):
-            words = f"comparing names: {labelled[0]:,} and {labelled[1]:,} entities have a label"
+            counts = f"{labelled[0]:,} and {labelled[1]:,} entities"
+            words = (
+                f"comparing ids as names: those of {counts}" if are_ids else f"comparing names: {counts} have a label"
+            )
             return self._with_note(words)
         if demanded:
             return self
@@ -96,9 +99,10 @@ class GraphPair:
     def with_same_ids(self) -> Self:
         """The same with entities of one id on both sides as seeds; blank nodes have no id."""
         rows = pairs_of_same_ids(self.source, self.target)
-        return replace(self, seeds=rows)._with_note(
-            f"{counted(len(rows), 'entity has', 'entities have')} the same id on both sides: taken as seeds"
-        )
+        words = "no entity has the same id on both sides, so ids give no seeds"
+        if len(rows):
+            words = f"{counted(len(rows), 'entity has', 'entities have')} the same id on both sides: taken as seeds"
+        return replace(self, seeds=rows)._with_note(words)
 
     def _with_note(self, note: str) -> Self:
         source, target = self.readings

@@ -83,7 +83,10 @@ class InputSpec:
         """
         pair = _from_folder(self.paths[0], self.options) if self.is_folder else GraphPair(self._read_files(engine))
         _check_labels(pair, self.options)
-        return pair if not compares else pair.with_names_noted(any(each.demands_names for each in self.options))
+        if not compares:
+            return pair
+        demanded = any(each.demands_names for each in self.options)
+        return pair.with_names_noted(demanded, are_ids=any(each.names == "ids" for each in self.options))
 
     def _read_files(self, engine: Engine | None) -> tuple[Reading, Reading]:
         if len(self.paths) not in (0, 2):

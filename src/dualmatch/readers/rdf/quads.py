@@ -289,4 +289,4 @@ def _in_words(error: SyntaxError, format: str) -> str:
             "write it in RDF 1.2: _:r <…#reifies> <<( s p o )>>"
         )
     rest = "" if format in _BY_LINES | _RECOVERS else "; nothing after that can be read: fix it, or make the file again"
-    return f"no {format}: {what[:200]}{rest}"
+    return f"not valid {_FORMATS[format].name}: {what[:200]}{rest}"
