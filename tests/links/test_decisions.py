@@ -361,3 +361,14 @@ def test_undone_decisions_are_as_if_never_made(rows: list[tuple[str, int]]) -> N
     assert one_by_one.holder == afresh.holder
     statuses = {source: each.status for source, each in one_by_one.decided.items()}
     assert statuses == {source: each.status for source, each in afresh.decided.items()}
+
+
+def test_a_schema_that_is_no_text_is_refused_in_words(tmp_path: Path) -> None:
+    """SQLite quotes it in its message (found by benchmarks/fuzz.py)."""
+    path = tmp_path / "decisions.db"
+    DecisionLog.open(path).close()
+    whole = path.read_bytes()
+    assert b"CREATE TABLE decisions" in whole
+    path.write_bytes(whole.replace(b"CREATE TABLE decisions", b"CR\xffATE TABLE decisions"))
+    with pytest.raises(InputError, match="cannot be used as a file of decisions"):
+        DecisionLog.open(path, create=False)

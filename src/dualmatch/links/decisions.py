@@ -57,6 +57,10 @@ class ConflictError(DualMatchError):
     """The decision rests on what is no longer so, for instance because of another tab."""
 
 
+# A damaged schema may be quoted in SQLite's message, byte by byte.
+_DAMAGED: Final = (sqlite3.Error, UnicodeDecodeError)
+
+
 class BusyError(DualMatchError):
     """Another program holds the file for longer than a reviewer should wait."""
 
@@ -93,7 +97,7 @@ class DecisionLog:
                 connection.execute("PRAGMA journal_mode = DELETE")
                 connection.execute("PRAGMA synchronous = EXTRA")  # as FULL, and the journal's end reaches the disk, too
                 format = _prepare(connection, create)
-            except sqlite3.Error as error:
+            except _DAMAGED as error:
                 why = f"cannot be used as a file of decisions ({error}); give another name"
                 raise InputError(f"{path}: {why}") from None
             stack.pop_all()
@@ -221,7 +225,7 @@ class DecisionLog:
                 f"SELECT {self._selected} FROM decisions WHERE id > ? ORDER BY id", (after,)
             )
             found = rows.fetchall()
-        except sqlite3.Error as error:
+        except _DAMAGED as error:
             if _is_busy(error):
                 raise self._busy() from None
             raise InputError(f"{self.path}: cannot be read ({error}); restore it from an intact copy") from None
@@ -265,7 +269,7 @@ class DecisionLog:
                 yield
                 self._connection.execute("COMMIT")
                 self._is_ahead = False
-            except sqlite3.Error as error:
+            except _DAMAGED as error:
                 if _is_busy(error):
                     raise self._busy() from None
                 raise OutputError(f"{self.path}: cannot be written ({error}); nothing was decided") from None
@@ -298,7 +302,7 @@ def _prepare(connection: sqlite3.Connection, write: bool) -> int:
     return _FORMAT
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
+def _is_busy(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
