@@ -226,3 +226,10 @@ def assert_accessible(page: Page) -> None:
     found = Axe().run(page).response["violations"]
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def press(page: Page, key: str, address: str = "") -> None:
+    """Press a key that leads to another page, and wait for it; keys are heard only once a page has loaded."""
+    page.wait_for_load_state()
+    with page.expect_navigation(url=re.compile(address)):
+        page.keyboard.press(key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from dualmatch.app.serve import AppServer
 from reviewing import OpenPage, app_served, assert_accessible
+from reviewing import press as press_key
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -40,9 +40,9 @@ def tab_to(page: Page, what: str) -> None:
 
 
 def press(page: Page, what: str, key: str = "Enter") -> None:
+    page.wait_for_load_state()
     tab_to(page, what)
-    with page.expect_navigation():
-        page.keyboard.press(key)
+    press_key(page, key)
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=["wide and light", "narrow and dark"])
@@ -77,10 +77,8 @@ def test_from_files_to_a_decision_by_keyboard(
     assert_accessible(page)
     press(page, ".menu a[href='/1/review/']")
     assert_accessible(page)
-    with page.expect_navigation(url=re.compile("/1/review/pair/")):
-        page.keyboard.press("o")
-    with page.expect_navigation():
-        page.keyboard.press("s")
+    press_key(page, "o", "/1/review/pair/")
+    press_key(page, "s", "/1/review/")
     assert len(serving.reviews.of(serving.workspace.pair(1)).session.log.live()) == 1
     press(page, ".menu a[href='/']")
     assert "archive.csv and register.csv" in page.inner_text(".pairs")

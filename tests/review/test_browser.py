@@ -15,7 +15,7 @@ from dualmatch.links.read import read_links
 from dualmatch.review.pair_view import candidates_of
 from dualmatch.review.serve import ReviewServer
 from dualmatch.review.session import Session
-from reviewing import OpenPage, served
+from reviewing import OpenPage, press, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -34,12 +34,6 @@ HOSTILE = (
 
 def decided(page: Page) -> int:
     return int(re.search(r"([\d,]+) of", page.inner_text("label[for=progress]"))[1].replace(",", ""))  # type: ignore[index]
-
-
-def press(page: Page, key: str, address: str) -> None:
-    """Press a key that leads to another page, and wait for it."""
-    with page.expect_navigation(url=re.compile(address)):
-        page.keyboard.press(key)
 
 
 def test_a_whole_review_by_keyboard(serving: ReviewServer, open_page: OpenPage) -> None:

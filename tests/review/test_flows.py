@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,10 +13,7 @@ from dualmatch.review.queue import Tab
 from dualmatch.review.session import Session
 from dualmatch.review.spot_check import ENOUGH
 from planted_review import LIKELY, MAYBE, PAIR, SIZE, SURE, reviewed
-from reviewing import Client, OpenPage, assert_accessible
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from reviewing import Client, OpenPage, assert_accessible, press
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
@@ -30,11 +26,6 @@ def review(tmp_path: Path) -> Iterator[Reviews]:
     """Reviews that are served until the browser is gone: ask for it before `open_page`."""
     with ExitStack() as running:
         yield lambda *of, **more: running.enter_context(reviewed(tmp_path, *of, **more))
-
-
-def press(page: Page, key: str, address: str) -> None:
-    with page.expect_navigation(url=re.compile(address)):
-        page.keyboard.press(key)
 
 
 def test_dragging_over_the_histogram_chooses_a_stretch(review: Reviews, open_page: OpenPage) -> None:

@@ -112,24 +112,29 @@ class Children:
             child = self._of.get((pair.number, "align"))
         if child is not None and child.is_running:
             child.end()
-        elif (process := writer_of(pair.run)) is not None:
-            try:
-                if not process:
-                    raise PermissionError
-                os.kill(process, signal.SIGTERM)
-            except PermissionError:
-                raise NotOursError(
-                    "This run was not started by dualmatch on this machine, or by another user, so it cannot be "
-                    "cancelled here; end it where it was started."
-                ) from None
-            except ProcessLookupError:
-                pass  # it has just ended
+        elif (process := writer_of(pair.run)) is not None and not _asked_to_end(process):
+            raise NotOursError(
+                "This run was not started by dualmatch on this machine, or by another user, so it cannot be cancelled "
+                "here; end it where it was started."
+            )
 
     def end_all(self) -> None:
         with self._lock:
             for child in self._of.values():
                 if child.is_running:
                     child.end()
+
+
+def _asked_to_end(process: int) -> bool:
+    """Ask a process to end; false where that cannot be asked: of another user's, or one of another machine (0)."""
+    if not process:  # to the system, 0 is this process and all its children
+        return False
+    try:
+        with suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(process, signal.SIGTERM)
+    except PermissionError:
+        return False
+    return True
 
 
 def _choices(options: RunOptions) -> tuple[object, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,7 @@ import polars as pl
 from dualmatch.errors import InputError
 from dualmatch.files.compressed import is_packed, opened
 from dualmatch.files.parquet_check import check_parquet
-from dualmatch.readers.delimited import SEPARATORS
+from dualmatch.readers.delimited import csv_separator
 from dualmatch.readers.read import FORMATS, format_of
 from dualmatch.readers.read_options import ReadOptions
 
@@ -58,13 +57,10 @@ def _text_rows(path: Path, is_csv: bool) -> list[list[str]]:
     with opened(path) as file:
         text = file.read(_BYTES).decode("utf-8", "replace")
     lines = (text.rpartition("\n")[0] or text).lstrip("\ufeff \r\n")
-    said = re.match("sep=([,;\t|])\r?\n", lines) if is_csv else None
-    lines = lines[said.end() :] if said else lines
     if not is_csv:
         return [line.rstrip("\r").split("\t") for line in islice(lines.split("\n"), _ROWS + 1)]
-    first = lines.partition("\n")[0]
-    separator = said[1] if said else next((each for each in SEPARATORS if each in first), ",")
-    return list(islice(csv.reader(io.StringIO(lines, newline=""), delimiter=separator), _ROWS + 1))
+    separator, length = csv_separator(lines.encode())
+    return list(islice(csv.reader(io.StringIO(lines[length:], newline=""), delimiter=separator), _ROWS + 1))
 
 
 def _parquet_rows(path: Path) -> list[list[str]]:
