@@ -162,15 +162,15 @@ def within(group: Ids, at: Ids) -> Ids:
     at = at - at.min()
     size = int(at.max()) + 2**N_GAPS
     key = group * size + at
-    ordered = np.sort(key)
-    counts = []
+    order = np.argsort(key)
+    ordered, at, first = key[order], at[order], (group * size)[order]
+    counts = np.empty((N_GAPS + 1, len(key)), dtype=np.int64)  # searched for in order, which is many times as fast
     for gap in range(N_GAPS):
         reach = 2**gap - 1
-        low, high = np.maximum(at - reach, 0) - at, np.minimum(at + reach, size - 1) - at
-        counts.append(np.searchsorted(ordered, key + high, side="right") - np.searchsorted(ordered, key + low))
-    first, last = group * size, (group + 1) * size
-    counts.append(np.searchsorted(ordered, last) - np.searchsorted(ordered, first))
-    return np.stack(counts)
+        low, high = first + np.maximum(at - reach, 0), first + np.minimum(at + reach, size - 1)
+        counts[gap, order] = np.searchsorted(ordered, high, side="right") - np.searchsorted(ordered, low)
+    counts[N_GAPS, order] = np.searchsorted(ordered, first + size) - np.searchsorted(ordered, first)
+    return counts
 
 
 def _sampled(ties: Ties) -> Flags:
