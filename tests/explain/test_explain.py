@@ -150,6 +150,7 @@ def test_what_a_rival_lacks(known_lives: Alignment) -> None:
         "met → Charles, in 1833",
     }
     assert "Not Q5: probability 0.00" in str(why)
+    assert "\n  lacks, or shares less of:\n" in str(why)
     london = next(fact.weight for fact in why.shared if fact.fact.other == "London")
     assert f"lived in → London, from 1835 to 1852 (−{london:.2f})" in str(why)
 

@@ -172,7 +172,8 @@ class Explanation:
             if other is self.others[0]:
                 lines += [f"  needed: {sentence}" for sentence in self.needed]
             if other.lacks:
-                lines += ["  lacks:", *_lack_lines(other.lacks, top)]
+                heading = "  lacks:" if self.match is None else "  lacks, or shares less of:"
+                lines += [heading, *_lack_lines(other.lacks, top)]
         return "\n".join(lines)
 
     def plot(self, top: int = 8) -> Chart:

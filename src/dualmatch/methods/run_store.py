@@ -104,6 +104,6 @@ class CheckpointFile:
             if about["format"] != _FORMAT:
                 raise ValueError(f"format {about['format']}, not {_FORMAT}")
             if type(about["epoch"]) is not int or about["epoch"] < 0:
-                raise ValueError("its epoch is no number of epochs")
+                raise ValueError("its epoch is not a whole number from 0 on")
             arrays = {name.removeprefix("array."): values for name, values in stored.arrays.items()}
             return Checkpoint(about["epoch"], arrays, about["rng"], str(about["fingerprint"]))
