@@ -106,7 +106,7 @@ def test_the_command_writes_what_can_be_read_again(tmp_path: Path, capsys: pytes
     ]
     assert (tmp_path / "ids.csv").read_text() == "id,source,target\nAda,Ada,Q7\nCharles,Charles,\nQ46,,Q46\n"
     for output, words in (
-        ("links.tsv", "is read or written by this very run"),
+        ("links.tsv", "is already read or written by this run"),
         ("merged.xyz", "does not show its format"),
         ("merged.tsv", "exists"),
     ):
@@ -266,7 +266,7 @@ def test_the_folder_of_a_run_holds_links(small_world: Path, tmp_path: Path, caps
         main(["merge", str(small_world), "-q", "--links", str(links), "-o", str(tmp_path / name)])
     assert (tmp_path / "by-run.tsv").read_bytes() == (tmp_path / "by-file.tsv").read_bytes()
     call = ["merge", "nowhere.csv", "nobody.csv", "-o", str(tmp_path / "none.tsv"), "--links"]
-    assert "is a folder, and of no run" in refused([*call, str(small_world)], capsys, tmp_path)
+    assert "is a folder, but not of a run" in refused([*call, str(small_world)], capsys, tmp_path)
     (tmp_path / "odd.tsv").write_text("a\n")
     assert "odd.tsv" in refused([*call, str(tmp_path / "odd.tsv")], capsys, tmp_path)  # before the graphs are read
 

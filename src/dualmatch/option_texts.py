@@ -12,7 +12,7 @@ PAPER_ALPHAS: Final = tuple(k / 4 for k in range(9))
 """R_α of the paper: 0, 0.25, … 2."""
 
 MOST_THREADS: Final = 1024
-"""Of an engine. Native libraries take any number, and crash on one that the machine cannot start."""
+"""Of an engine. Native libraries accept any number, and crash if the machine cannot start so many."""
 
 METHOD_TEXTS: Final = {
     "temporal": "'temporal' is the paper's time channel, which learns nothing",
@@ -24,11 +24,11 @@ METHOD_TEXTS: Final = {
 METHOD_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
     "min_confidence": (
         None,
-        "Give only pairs of at least this confidence.  [default: above 0.5 for evidence, else all]",
+        "Link only pairs with at least this confidence.  [default: above 0.5 for evidence, else all]",
     ),
     "max_fdr": (
         None,
-        "Give only the surest pairs, as many as keep the expected share of wrong ones within this, in place of the "
+        "Link only the surest pairs, as many as keep the expected share of wrong ones within this, in place of the "
         "threshold of method evidence; together with --min-confidence, both hold.",
     ),
     "many_to_one": (False, "Let several source entities take one target (method evidence)."),
@@ -39,7 +39,7 @@ METHOD_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
     ),
     "seed": (0, "Seed of every random choice in training."),
     "hops": (2, "L: how many hops temporal features travel."),
-    "zero_counts": (False, "Let times without a fact enter the row softmax, as eq. time_adj is printed."),
+    "zero_counts": (False, "Include times without a fact in the row softmax, as eq. time_adj is printed."),
     "sharpness": (50.0, "Sinkhorn's kernel is exp(sharpness * similarity), for methods temporal and dualmatch."),
     "sinkhorn_iterations": (10, "Rows, then columns, this many times, for methods temporal and dualmatch."),
     "dimension": (128, "d: length of the relational encoder's vectors."),
@@ -79,9 +79,9 @@ WORLD_OPTIONS: Final[dict[str, tuple[int | float, str]]] = {
     "relations_target": (30, "Relations of the target; fewer than the source's: some are merged."),
     "relations_split": (0, "Source relations that the target splits into two."),
     "relations_inverse": (0, "Target relations that run the other way, head and tail swapped."),
-    "relation_skew": (0.0, "Exponent a of a relation's frequency = rank^-a; 0: all as frequent."),
+    "relation_skew": (0.0, "Exponent a of a relation's frequency = rank^-a; 0: all are equally frequent."),
     "first_year": (2005, "Year in which the history begins."),
-    "years": (10, "Length of the history in years; every day is as likely."),
+    "years": (10, "Length of the history in years; all days are equally likely."),
     "point_share": (1.0, "Share of the facts with time that are points; the others are intervals."),
     "undated_share": (0.0, "Share of the facts that have no time at all, for either observer."),
     "half_known_share": (0.0, "Share of the intervals with one end only, for either observer."),

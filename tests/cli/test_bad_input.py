@@ -23,7 +23,7 @@ def slip(name: str, line: int, row: str) -> dict[str, str]:
 
 BAD_GRAPHS = [
     ("missing triples", {"triples_2": None}, "triples_2: no such file; check the path and the folder's layout"),
-    ("empty triples", {"triples_1": "\n\n"}, "triples_1: no facts; an empty graph cannot be aligned, so give it one"),
+    ("empty triples", {"triples_1": "\n\n"}, "triples_1: no facts; an empty graph cannot be aligned, so write one per"),
     ("two columns", slip("triples_1", 2, "10\t1"), "triples_1:2: 2 tab-separated columns; a fact has 3 to 5: head,"),
     ("six columns", slip("triples_2", 1, "1\t2\t3\t4\t5\t6"), "triples_2:1: 6 tab-separated columns; a fact has 3 to"),
     ("spaces for tabs", slip("triples_1", 1, "10 0 11 2 3"), "triples_1:1: 1 tab-separated column; a fact has 3 to 5"),

@@ -106,7 +106,7 @@ def test_a_real_disk_that_is_full_and_then_read_only(
     filler.unlink()
     subprocess.run(["mount", "-o", "remount,ro", str(tiny_disk)], check=True)
     assert "(Read-only file system)" in refused(again, capsys, tiny_disk)
-    assert "you may not write into this folder" in refused(elsewhere, capsys, tiny_disk)
+    assert "no permission to write into this folder" in refused(elsewhere, capsys, tiny_disk)
     assert {name: data for name, data in files(run).items() if "links" in name} == before
 
 

@@ -166,7 +166,7 @@ def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["left.csv", "right.csv", "-o", "left.csv", "--force"], "left.csv: is read or written by this very run"),
+        (["left.csv", "right.csv", "-o", "left.csv", "--force"], "left.csv: is already read or written by this run"),
         (["left.csv", "-o", "links.tsv"], "left.csv: is one file; give two, SOURCE and TARGET"),
         (["-o", "links.tsv"], "no source given; give SOURCE and TARGET"),
         (["left.csv", "nowhere.csv", "-o", "links.tsv"], "nowhere.csv: no such file; check the path"),
@@ -175,7 +175,7 @@ def test_rejected_rdf_is_shown_as_it_stands_in_the_file(here: Path) -> None:
         (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "head"], "--columns 'head': write head=NAME"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--columns", "time=a,begin=b"], "give begin and end, or time"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--time-predicate", "x"], "--time-predicate 'x': write begin=IRI"),
-        (["left.csv", "left.csv", "-o", "links.tsv", "--time-format", "%d"], "says nothing of the year"),
+        (["left.csv", "left.csv", "-o", "links.tsv", "--time-format", "%d"], "has no year"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--format", "wikidata"], "left.csv:1: not valid JSON"),
         (["left.csv", "left.csv", "-o", "links.tsv", "--seeds", "days.tsv"], "days.tsv:1: 4 tab-separated columns"),
     ],

@@ -359,7 +359,7 @@ def test_bad_input_leaves_no_run_and_loses_none(
         (["--run", "run", "--checkpoint", "c.npz"], "leave --checkpoint out"),
         (["--run", "file"], "is not a folder"),
         (["--run", "full"], "holds other files (mine)"),
-        (["--run", "run", "-o", "run/lock"], "is read or written by this very run"),
+        (["--run", "run", "-o", "run/lock"], "is already read or written by this run"),
     ],
 )
 def test_what_does_not_go_together(
@@ -388,7 +388,7 @@ def test_the_folder_stands_for_its_links(world: Path, tmp_path: Path, capsys: py
     main(["explain", str(moved), name])
     assert name in capsys.readouterr().out
     said = refused(["explain", str(tmp_path), name], capsys, moved)
-    assert "is a folder, and of no run" in said
+    assert "is a folder, but not of a run" in said
 
 
 def test_two_runs_are_kept_apart(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -294,7 +294,7 @@ def test_an_interrupted_update_is_begun_anew(
         with pytest.raises(SystemExit):
             main(call)
     capsys.readouterr()
-    way_on = "call of dualmatch update again, with --force"
+    way_on = "repeat the call of dualmatch update, with --force"
     assert way_on in refused(call, capsys, tmp_path)
     assert way_on in refused(["explain", str(tmp_path / "new"), "Ada"], capsys, tmp_path)
     again = ["align", str(place / "s-old.tsv"), str(place / "t-old.tsv"), "--run", str(tmp_path / "new"), "--resume"]

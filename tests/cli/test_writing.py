@@ -146,12 +146,12 @@ def test_a_summary_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (["-o", "links.xls"], "links.xls: its name does not show its format; end it with one of .sssom.tsv"),
         (["-o", "links.tsv", "--relations", "r.json"], "r.json: its name does not show its format"),
-        (["-o", "links.tsv", "--json", "links.tsv.run.json"], "is read or written by this very run already"),
+        (["-o", "links.tsv", "--json", "links.tsv.run.json"], "is already read or written by this run"),
         (["-o", "-", "--json", "-"], "standard output is asked for twice"),
-        (["-o", "links.tsv", "--on-error", "skip", "--rejected", "links.tsv"], "is read or written by this very run"),
+        (["-o", "links.tsv", "--on-error", "skip", "--rejected", "links.tsv"], "is already read or written by"),
         (["-o", "links.tsv", "--prefix", "wd"], "--prefix 'wd': write NAME=IRI"),
         (["-o", "links.tsv", "--source-prefix", "wd"], "prefix wd: its IRI is missing; add --prefix wd=IRI"),
-        (["-o", "club.csv", "--force"], "club.csv: is read or written by this very run already"),
+        (["-o", "club.csv", "--force"], "club.csv: is already read or written by this run"),
     ],
 )
 def test_what_is_refused(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:

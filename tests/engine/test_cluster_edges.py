@@ -114,5 +114,5 @@ def test_blocks_that_no_worker_takes_up_are_not_waited_for_without_end(monkeypat
     monkeypatch.setattr(cluster, "_SILENT_SECONDS", 0.05)
     idle = Cluster.__new__(Cluster)
     idle.client = Deaf(0)  # type: ignore[assignment]
-    with pytest.raises(InputError, match="the cluster does nothing"), idle._end_in_words():
+    with pytest.raises(InputError, match="the cluster makes no progress"), idle._end_in_words():
         idle._wait_for([])

@@ -364,7 +364,7 @@ def test_workers_read_the_files_they_see(cluster: Cluster, tmp_path: Path, caplo
     [
         (["--workers", "2"], "--workers goes with --engine dask"),
         (["--engine", "dask", "--threads", "2"], "--threads goes with --engine process"),
-        (["--engine", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "has its workers already"),
+        (["--engine", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "already has its workers"),
         (["--engine", "dask", "--exchange", "nowhere"], "no such folder"),
         (["--engine", "dask", "--method", "temporal"], "method evidence"),
         (["--threads", "2", "--method", "temporal"], "--threads is for method evidence"),
@@ -384,7 +384,7 @@ def dying(_: int) -> None:
 
 def test_a_block_that_kills_its_workers_ends_in_words(cluster: Cluster) -> None:
     """As one does that needs more memory than there is."""
-    with pytest.raises(InputError, match="died of it, as when memory runs out"):
+    with pytest.raises(InputError, match="died, as when memory runs out"):
         cluster.map(dying, [(1,)])
 
 

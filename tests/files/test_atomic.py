@@ -94,7 +94,7 @@ def test_what_writing_would_refuse_late_is_refused_early(
         with pytest.raises(OutputError, match=words):
             check_writable(path, force)
     monkeypatch.setattr(atomic.os, "access", lambda *_: False)
-    with pytest.raises(OutputError, match="you may not write into this folder; choose another"):
+    with pytest.raises(OutputError, match="no permission to write into this folder; choose another"):
         check_writable(tmp_path / "new", force=False)
 
 

@@ -53,13 +53,13 @@ def test_packed_parquet_and_links_without_the_ending(tmp_path: Path, pack: Calla
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.tsv.gz", TABLE, "is not packed as its name says; leave the .gz out of it, or make it again"),
+        ("a.tsv.gz", TABLE, "is not compressed as its name says; rename it without .gz, or make it again"),
         ("a.tsv.zst", TABLE, "broken or cut off, it cannot be unpacked"),
-        ("a.tsv.bz2", TABLE, "is not packed as its name says; leave the .bz2 out of it, or make it again"),
+        ("a.tsv.bz2", TABLE, "is not compressed as its name says; rename it without .bz2, or make it again"),
         ("a.tsv.bz2", bz2.compress(TABLE)[:-5], "broken or cut off, it cannot be unpacked"),
         ("a.tsv.bz2", bz2.compress(TABLE * 99)[:-40] + b"x" * 40, "broken or cut off, it cannot be unpacked"),
-        ("a.tsv", lzma.compress(TABLE), "is packed with xz, which is not read; unpack it"),
-        ("a.tsv", b"PK\x03\x04\x14\x00", "is packed with zip, which is not read; unpack it"),
+        ("a.tsv", lzma.compress(TABLE), "is packed with xz, which is not supported; unpack it"),
+        ("a.tsv", b"PK\x03\x04\x14\x00", "is packed with zip, which is not supported; unpack it"),
     ],
 )
 def test_what_is_packed_otherwise_is_reported(tmp_path: Path, name: str, content: bytes, words: str) -> None:

@@ -50,9 +50,9 @@ def test_a_negative_number_of_values_does_not_end_the_process(tmp_path: Path, of
     content = bytearray(LINKS.read_bytes())
     content[offset] = 0x25  # polars then asks for 2**61 bytes, and aborts
     (tmp_path / "links.parquet").write_bytes(content)
-    with pytest.raises(InputError, match="no readable Parquet"):
+    with pytest.raises(InputError, match="not a readable Parquet"):
         read_links(tmp_path / "links.parquet")
-    with pytest.raises(InputError, match=r"no readable Parquet file \(an impossible number of values of a page"):
+    with pytest.raises(InputError, match=r"not a readable Parquet file \(an impossible number of values of a page"):
         read_graph(tmp_path / "links.parquet")
 
 

@@ -85,8 +85,8 @@ def test_words_for_unknown(word: str) -> None:
         ("2005-04-31", "month 4 of 2005 has no day 31"),
         ("2005-##-05", "a day without a month"),
         ("2005-00-05", "a day without a month"),
-        ("20050301", "years beyond 5,000,000 cannot be held; write dates as YYYY-MM-DD"),
-        ("-5000001", "years beyond 5,000,000 cannot be held"),
+        ("20050301", "years beyond 5,000,000 are not supported; write dates as YYYY-MM-DD"),
+        ("-5000001", "years beyond 5,000,000 are not supported"),
         ("99999999999", "is not a date"),
     ],
 )

@@ -81,7 +81,7 @@ def test_many_at_once_and_back(log: DecisionLog) -> None:
     log.decide(Verdict.NO_MATCH, "Ada", None, 0)
     held = log.decide(Verdict.ACCEPT, "Bob", "Q2", 0)
     pairs = [("Ada", "Q1"), ("Cleo", "Q3"), ("Dora", "Q2"), ("Eve", "Q5"), ("Fay", "Q5")]
-    with pytest.raises(ConflictError, match="other decisions by now"):
+    with pytest.raises(ConflictError, match="decisions have changed in the meantime"):
         log.accept_all(pairs, held - 1)
     assert log.accept_all(pairs, held, "from 0.9") == 2
     assert log.state.accepted == [("Bob", "Q2"), ("Cleo", "Q3"), ("Eve", "Q5")]

@@ -264,8 +264,8 @@ def test_a_partner_without_a_name_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("", ":1", "no alignment file; its first line must be source <tab> target <tab> confidence"),
-        ("\na\tb\t0.5\n", ":2", "no alignment file; its first line must be source <tab> target <tab> confidence"),
+        ("", ":1", "not a file of links; its first line must be source <tab> target <tab> confidence"),
+        ("\na\tb\t0.5\n", ":2", "not a file of links; its first line must be source <tab> target <tab> confidence"),
         ("source\ttarget\tconfidence\na\tb\n", ":2", "2 tab-separated columns; an alignment has 3"),
         ("source\ttarget\tconfidence\n\na\tb\t1.5\n", ":3", "'1.5' is not a confidence; write a number from 0 to 1"),
         ("source\ttarget\tconfidence\na\tb\tnan\n", ":2", "'nan' is not a confidence; write a number from 0 to 1"),
@@ -273,7 +273,7 @@ def test_a_partner_without_a_name_is_refused(tmp_path: Path) -> None:
         ("source\ttarget\tconfidence\na\tb\t1\tx\n", ":2", "the header names 3 columns, this row has another number"),
         (f"{WIDE}\na\tb\t1\n", ":2", "the header names 6 columns, this row has another number"),
         (f"{WIDE}\na\tb\t1\tlinked\tx\t[]\t\n", ":2", "the header names 6 columns, this row has another number"),
-        (f"{WIDE}\twhy\n", ":1", "no alignment file; its first line must be source"),
+        (f"{WIDE}\twhy\n", ":1", "not a file of links; its first line must be source"),
         (f"{WIDE}\na\t\t2\tlinked\tx\t[]\n", ":2", "'2' is not a confidence"),
         ("source\ttarget\tconfidence\na\tb\t\n", ":2", "'' is not a confidence; write a number from 0 to 1"),
     ],

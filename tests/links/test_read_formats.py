@@ -29,7 +29,7 @@ WRONG = {
     "CSV confidence": ("a.csv", "source,target,confidence\na,b,1\n\nc,d,2\n", ":4: '2' is not a confidence; write"),
     "CSV repeated": ("a.csv", "source,target,confidence\na,b,1\na,c,1\n", ":3: 'a' has a row above already"),
     "CSV not UTF-8": ("a.csv", b"source,target,confidence\na,\xff,1\n", ":2: not UTF-8 text"),
-    "no Parquet": ("a.parquet", "no Parquet", ": no readable Parquet file; align again"),
+    "no Parquet": ("a.parquet", "no Parquet", ": not a readable Parquet file; align again"),
     "JSON without a key": ("a.jsonl", JSON + '{"source": "a"}\n', ":2: no target and no confidence; links have"),
     "JSON number for a name": ("a.jsonl", JSON + "\n" + JSON.replace('"a"', "1"), ":3: source and target must be"),
     "JSON list": ("a.jsonl", "[]\n", ':1: not a JSON object; write {"source": …'),

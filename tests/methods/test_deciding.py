@@ -95,7 +95,7 @@ def test_the_target_of_a_seed_may_be_shared_too() -> None:
 
 
 def test_many_to_one_is_refused_where_it_is_not_there(noisy: SimulatedPair) -> None:
-    with pytest.raises(InputError, match="many_to_one is there for methods evidence and fused; temporal gives 1-to-1"):
+    with pytest.raises(InputError, match="many_to_one works with methods evidence and fused; temporal gives 1-to-1"):
         align(noisy.source, noisy.target, method="temporal", many_to_one=True)
 
 
@@ -103,7 +103,7 @@ def test_many_to_one_is_refused_where_it_is_not_there(noisy: SimulatedPair) -> N
 def test_no_share_of_wrong_pairs_is_expected_by_a_confidence_that_only_orders(
     noisy: SimulatedPair, method: str
 ) -> None:
-    with pytest.raises(InputError, match=f"max_fdr is there for methods evidence and fused; .* {method} only orders"):
+    with pytest.raises(InputError, match=f"max_fdr works with methods evidence and fused; .* {method} only orders"):
         align(noisy.source, noisy.target, method=method, max_fdr=0.02)
 
 

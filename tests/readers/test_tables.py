@@ -136,8 +136,8 @@ def test_columns_that_cannot_be_found(tmp_path: Path, header: str, columns: dict
         ("a.csv", CSV + 'Ada,met,"' + "y" * 10**7, ":4: not valid CSV up to here (field larger than field limit"),
         ("a.tsv.gz", gzip.compress(TSV.encode() * 99, mtime=0)[:-20], ": broken or cut off, it cannot be unpacked"),
         ("a.tsv.zst", zstandard.compress(TSV.encode() * 99)[:-3], ": broken or cut off, it cannot be unpacked"),
-        ("a.parquet", b"PAR1", ": no readable Parquet file"),
-        ("a.xyz", TSV, ": its name does not show its format; say --format (csv, tsv, parquet"),
+        ("a.parquet", b"PAR1", ": not a readable Parquet file"),
+        ("a.xyz", TSV, ": its name does not show its format; give --format (csv, tsv, parquet"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
@@ -213,7 +213,7 @@ def test_a_time_format_that_cannot_be_is_refused(time_format: str) -> None:
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TSV.encode())))
     assert facts_of(read_graph("-", format="tsv")) == ADA
-    with pytest.raises(InputError, match="standard input: has no name that shows its format; say --format"):
+    with pytest.raises(InputError, match="standard input: has no name that shows its format; give --format"):
         read_graph("-")
 
 

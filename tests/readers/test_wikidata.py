@@ -118,12 +118,12 @@ def test_labels_and_literals_on_request(tmp_path: Path) -> None:
         ("\udcff", ":2: not UTF-8 text; convert the file to UTF-8"),
         ("3", ":2: not a Wikidata entity: a value of the wrong kind, such as a list, a number or text in place of an"),
         ('{"claims": {}}', ":2: not a Wikidata entity: 'id' is missing"),
-        ('{"id": 3}', ":2: not a Wikidata entity: text is missing where 3 stands"),
+        ('{"id": 3}', ":2: not a Wikidata entity: 3 in place of text"),
         (
             '{"id": "Q1", "claims": {"P1": [{}]}}',
             ":2: statement 1 of P1 of Q1: 'mainsnak' is missing",
         ),
-        ("[" * 100_000, ":2: not a Wikidata entity: brackets within brackets without end"),
+        ("[" * 100_000, ":2: not a Wikidata entity: brackets nested without end"),
         (
             json.dumps({"id": "Q1", "claims": {"P1": [statement(entity_value("Q2"), P580=[time_value("soon", 9)])]}}),
             ":2: statement 1 of P1 of Q1: 'soon' is not a time of a Wikibase",
@@ -193,8 +193,8 @@ def test_a_value_that_cannot_be_used_costs_that_value(tmp_path: Path, indent: in
     label, first, fourth = (1, 1, 1) if indent is None else (lines.index('  "de": {') + 1, statements[0], statements[3])
     assert [note.removeprefix(f"{path}: ") for note in reading.notes] == [
         "1 time coarser than a year is taken as unknown",
-        f"2 values that cannot be read are left out, the first on line {label}: label of Q1: text is missing where 3 "
-        "stands",
+        f"2 values that cannot be read are left out, the first on line {label}: label of Q1: 3 in place of "
+        "text",
         f"3 times that are not dates are taken as unknown, the first on line {first}: statement 1 of P1 of Q1: "
         "'soon' is not a time of a Wikibase; it writes +1815-12-10T00:00:00Z",
         f"1 interval that ends before it begins is taken as unknown, the first on line {fourth}: statement 4 of P1 of "

@@ -348,8 +348,8 @@ def test_what_cannot_be_reported_is_refused(run: Path, tmp_path: Path, capsys: p
     for arguments, words in (
         ([str(tmp_path / "none.tsv"), "-o", str(tmp_path / "r.html")], "no such file"),
         ([links, "-o", str(tmp_path / "there.html")], "exists already"),
-        ([links, "-o", links, "--force"], "is read or written by this very run"),
-        ([links, "-o", str(record_of(run / "links.tsv")), "--force"], "is read or written by this very run"),
+        ([links, "-o", links, "--force"], "is already read or written by this run"),
+        ([links, "-o", str(record_of(run / "links.tsv")), "--force"], "is already read or written by this run"),
         ([links, "-o", str(tmp_path / "r.html"), "--gold", str(tmp_path / "no")], "no such file"),
         ([links, "-o", str(tmp_path / "r.html"), "--folder", str(tmp_path)], "is gone"),
     ):

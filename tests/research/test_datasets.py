@@ -258,7 +258,7 @@ def test_a_file_that_is_not_there(server: Served, dataset: Dataset) -> None:
 
 def test_only_web_addresses(dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DUALMATCH_DATASETS_URL", f"file://{tmp_path}")
-    with pytest.raises(InputError, match="no web address"):
+    with pytest.raises(InputError, match="not a web address"):
         fetch(dataset)
 
 

@@ -96,7 +96,7 @@ def test_a_record_without_links_is_refused_in_words(copied: tuple[Path, Path]) -
     links, folder = copied
     record = json.loads(record_of(links).read_text())
     record_of(links).write_text(json.dumps(record | {"results": {}}))
-    with pytest.raises(InputError, match=r"links\.tsv\.run\.json: names no links; bring it back"):
+    with pytest.raises(InputError, match=r"links\.tsv\.run\.json: names no links; restore it"):
         read_explanation_basis(links, folder)
 
 

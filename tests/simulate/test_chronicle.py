@@ -88,7 +88,7 @@ def test_the_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.Captur
     for name in ("one", "two"):
         main([*call, str(tmp_path / name)])
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("60 people on either side, ")
+    assert said[0].startswith("60 people on each side, ")
     assert said[1] == f"written to {tmp_path / 'one'}: archive.csv, register.ttl, true_pairs.tsv"
     for name in ("archive.csv", "register.ttl", "true_pairs.tsv"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

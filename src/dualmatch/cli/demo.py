@@ -25,9 +25,9 @@ _FORMATS: Final = ("a table of events", "RDF, with ids and words of its own")
 def demo_command(output: Path, quiet: bool) -> None:
     """Align two simulated graphs of people, places and offices.
 
-    An archive's table and a register in RDF know the same towns, and some of the same people. Names have slips, dates
-    are off, missing or known to the year only, and three people in ten are in one of them only. No pair is given. The
-    links are measured against the truth, which the simulation knows.
+    An archive's table and a register in RDF know the same towns, and some of the same people. Some names are
+    misspelt; dates are off, missing or known to the year only, and three people in ten are in one of them only. No pair
+    is given. The links are measured against the truth, which the simulation knows.
 
     \b
     Examples:

@@ -33,7 +33,7 @@ class EngineOptions:
             if value is not None and self.kind != "dask":
                 raise InputError(f"{name} goes with --engine dask; add it, or leave {name} out")
         if self.scheduler is not None and self.workers is not None:
-            raise InputError("--workers is for a cluster of its own; the one at --scheduler has its workers already")
+            raise InputError("--workers is for a local cluster; the one at --scheduler already has its workers")
         if self.threads is not None and self.kind == "dask":
             raise InputError("--threads goes with --engine process; workers of a cluster take one thread each")
         if self.exchange is not None and not self.exchange.is_dir():
@@ -43,8 +43,8 @@ class EngineOptions:
         """Refuse what the method does not read."""
         if self.threads is not None and method != "evidence":
             raise InputError(
-                f"--threads is for method evidence; {method} takes as many as OMP_NUM_THREADS says, all cores where "
-                "it says nothing"
+                f"--threads is for method evidence; {method} uses as many as OMP_NUM_THREADS says, and all "
+                "cores if it is not set"
             )
         if self.kind == "dask" and method != "evidence":
             raise InputError(f"--engine dask is for method evidence; {method} computes in one process")
@@ -78,12 +78,12 @@ engine_options = gathered(
             "--scheduler",
             metavar="ADDRESS",
             help="With --engine dask: a running cluster, such as tls://host:8786.  [default: one on this machine, on "
-            "the loopback device alone]",
+            "the loopback interface only]",
         ),
         click.option(
             "--workers",
             type=click.IntRange(1, MOST_THREADS),
-            help="With --engine dask: processes of its own cluster.  [default: cores]",
+            help="With --engine dask: processes of the local cluster.  [default: cores]",
         ),
         click.option(
             "--threads",

@@ -58,7 +58,7 @@ def review_command(
 ) -> None:
     """Decide the doubtful pairs of an ALIGNMENT on a local web page.
 
-    ALIGNMENT is a file of links or the folder of a run. Every decision is kept at once in ALIGNMENT.decisions.db;
+    ALIGNMENT is a file of links or the folder of a run. Every decision is saved in ALIGNMENT.decisions.db;
     dualmatch align takes it with --seeds and --forbid. The page needs the extra [review], and OUT.why.npz beside the
     links. End it with Ctrl-C.
 

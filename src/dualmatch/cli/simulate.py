@@ -34,7 +34,7 @@ _WORLD: Final = [
     "--format",
     "table_format",
     type=click.Choice(["csv", "tsv", "parquet"]),
-    help="Of the tables that --preset people writes.  [default: csv]",
+    help="Format of the tables that --preset people writes.  [default: csv]",
 )
 @declared(_WORLD)
 @force_option
@@ -81,7 +81,7 @@ def _simulate_people(output: Path, table_format: str, force: bool, quiet: bool, 
     write_people(pair, output, table_format, force=force)
     if not quiet:
         console.say(
-            f"{pair.archive.height:,} people in either table, {len(pair.gold):,} true pairs (with places and offices)"
+            f"{pair.archive.height:,} people in each table, {len(pair.gold):,} true pairs (with places and offices)"
         )
         console.say(f"written to {output}: archive.{table_format}, register.{table_format}, {TRUE_PAIRS}")
 
@@ -101,7 +101,7 @@ def _simulate_demo(output: Path, force: bool, quiet: bool, options: dict[str, An
     write_chronicle(pair, output, force=force)
     if not quiet:
         pairs = f"{pair.gold.height:,} true pairs (with places and offices)"
-        console.say(f"{pair.world.people:,} people on either side, {pairs}")
+        console.say(f"{pair.world.people:,} people on each side, {pairs}")
         console.say(f"written to {output}: {ARCHIVE_FILE}, {REGISTER_FILE}, {TRUE_PAIRS}")
 
 

@@ -165,10 +165,10 @@ class Cluster:
                     f"the cluster has gone away ({in_brief(error)}); start it again ({_RESUME})"
                 ) from error
             if isinstance(error, StalledError):
-                raise InputError(f"the cluster does nothing ({error}); see that workers run ({_RESUME})") from error
+                raise InputError(f"the cluster makes no progress ({error}); check its workers ({_RESUME})") from error
             if type(error).__name__ == "KilledWorker":
                 raise InputError(
-                    "every worker that took up one of the blocks died of it, as when memory runs out; give workers "
+                    "every worker that took on one of the blocks died, as when memory runs out; give workers "
                     f"more memory, or start fewer of them on a machine ({_RESUME})"
                 ) from error
             raise
@@ -212,7 +212,7 @@ class Cluster:
                     silent_since = None
                     idle_since = (idle_since or time.monotonic()) if self._is_idle() else None
                     if idle_since is not None and time.monotonic() - idle_since > _SILENT_SECONDS:
-                        raise StalledError("no worker has taken up a block for too long") from None
+                        raise StalledError("no worker has taken on a block for too long") from None
                     continue
                 silent_since = silent_since or time.monotonic()
                 if self.client.status == "closed" or time.monotonic() - silent_since > _SILENT_SECONDS:

@@ -1,6 +1,6 @@
 """The way to a Dask cluster: start or reach one and ask its workers, each step with a time limit.
 
-Whoever can reach a Dask scheduler can run code on its workers. So the local cluster listens on the loopback device
+Whoever can reach a Dask scheduler can run code on its workers. So the local cluster listens on the loopback interface
 alone and, since other users of the machine can reach that too, speaks TLS with keys made for this run; docs/cluster.md
 says how to reach another cluster safely.
 """
@@ -112,8 +112,8 @@ def check_workers(client: Client, scheduler: str) -> None:
     if versions != {__version__}:
         others = ", ".join(sorted(versions - {__version__}))
         raise InputError(
-            f"--scheduler {scheduler}: its workers have dualmatch {others}, and this is {__version__}, which may come "
-            "to other results; install one version everywhere"
+            f"--scheduler {scheduler}: its workers have dualmatch {others}, and this is {__version__}, which may give "
+            "other results; install one version everywhere"
         )
 
 
@@ -158,7 +158,7 @@ def on_all_workers(client: Client, function: Callable[..., T], *arguments: Any) 
                 raise
             if attempt + 1 == ATTEMPTS or client.status != "running":
                 raise InputError(
-                    f"the workers of the cluster do not answer ({in_brief(error)}); see that they run, and try again"
+                    f"the workers of the cluster do not answer ({in_brief(error)}); check that they run, and try again"
                 ) from None
             time.sleep(PAUSE_SECONDS * 2**attempt)
     raise AssertionError("unreachable")

@@ -30,7 +30,7 @@ def check_writable(path: Path, force: bool) -> None:
     if not os.path.isdir(path.parent):
         raise OutputError(f"{path.parent}: no such folder; make it first")
     if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path.parent}: you may not write into this folder; choose another")
+        raise OutputError(f"{path.parent}: no permission to write into this folder; choose another")
     longest = os.pathconf(path.parent, "PC_NAME_MAX")
     if len(os.fsencode(path.name)) > longest:
         raise OutputError(f"{path.name[:40]}…: longer than the {longest} bytes that a name may have; choose another")
@@ -49,7 +49,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None],
             continue
         identity = _identity(path)
         if identity in taken:
-            raise OutputError(f"{path}: is read or written by this very run already; choose another name")
+            raise OutputError(f"{path}: is already read or written by this run; choose another name")
         taken.add(identity)
         check_writable(path, force)
 

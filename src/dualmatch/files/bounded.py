@@ -81,8 +81,8 @@ def bounded_pieces(pieces: Iterator[bytes], name: str, packed_bytes: Callable[[]
         total += len(piece)
         if is_bomb(total, packed_bytes()):
             raise InputError(
-                f"{name}: unpacks to more than {_LARGEST_RATIO} times its size, as no data does; unpack it yourself if "
-                "you trust it"
+                f"{name}: unpacks to more than {_LARGEST_RATIO} times its size, unlike real data; unpack it yourself "
+                "if you trust it"
             )
         yield piece
 

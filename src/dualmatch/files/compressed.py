@@ -111,11 +111,11 @@ def _unpacked(file: io.BufferedReader, path: Path, packed_bytes: Callable[[], in
     for name, magic in _NOT_READ.items():
         if re.match(magic, start):
             raise InputError(
-                f"{shown(path)}: is packed with {name}, which is not read; unpack it, or pack it as .gz, .bz2 or .zst"
+                f"{shown(path)}: is packed with {name}, which is not supported; unpack it, or pack it as .gz or .zst"
             )
     if ending in PACKED and start:
         raise InputError(
-            f"{shown(path)}: is not packed as its name says; leave the {ending} out of it, or make it again"
+            f"{shown(path)}: is not compressed as its name says; rename it without {ending}, or make it again"
         )
     return file
 

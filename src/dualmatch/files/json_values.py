@@ -97,7 +97,7 @@ def json_values(pieces: Iterable[bytes], path: Path) -> Iterator[tuple[JsonPlace
                 try:
                     json.dumps(value, ensure_ascii=False).encode()
                 except UnicodeEncodeError:
-                    raise buffer.refused("half a character, which no text has,", at) from None
+                    raise buffer.refused("half a character (an unpaired surrogate)", at) from None
             yield JsonPlace(buffer.line, own_text), value
             buffer.move_to(end)
     if is_open:

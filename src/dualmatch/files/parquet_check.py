@@ -66,7 +66,7 @@ def _check_chunks(data: bytes | mmap.mmap, limit: int) -> None:
     if rows != footer[3]:
         raise ValueError("its row groups do not add up")
     if is_bomb(unpacked, size) or is_bomb(texts // 2, size) or rows > max(_FEW_ROWS, _MOST_ROWS_A_BYTE * size):
-        raise ValueError("it holds far more than its size, as no data does")
+        raise ValueError("it holds far more than its size, which real data never does")
     if max(rows * _BYTES_A_ROW, unpacked) > limit:
         raise ValueError(f"{rows:,} rows, {unpacked / 1e9:.1f} GB, do not fit into memory")
 

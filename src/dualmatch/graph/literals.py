@@ -59,7 +59,7 @@ class Literals:
         Literals(2 values, 2 entities with a label)
         """
         if not isinstance(graph, TemporalGraph):
-            raise InputError(f"labels: go with a TemporalGraph, not with {type(graph).__name__}")
+            raise InputError(f"labels: give the TemporalGraph they belong to, not {type(graph).__name__}")
         if isinstance(labels, Mapping):
             rows = pl.DataFrame({"entity": [*labels], "value": [*labels.values()]}, strict=False)
         elif is_frame(labels):

@@ -93,7 +93,7 @@ def checked_date(year: int, month: int, day: int, text: str, is_leap: bool | Non
     """
     shown = _shown(text)
     if abs(year) > MAX_YEAR:
-        raise ValueError(f"{shown}: years beyond {MAX_YEAR:,} cannot be held; write dates as YYYY-MM-DD")
+        raise ValueError(f"{shown}: years beyond {MAX_YEAR:,} are not supported; write dates as YYYY-MM-DD")
     if month > 12:
         raise ValueError(f"{shown}: there is no month {month}")
     if day and not month:

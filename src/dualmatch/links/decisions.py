@@ -157,7 +157,7 @@ class DecisionLog:
         with self._transaction():
             now = self.state
             if now.last != seen:
-                raise ConflictError("there are other decisions by now; look again before you accept so many")
+                raise ConflictError("decisions have changed in the meantime; look again before you accept so many")
             batch, held = -(seen + 1) if whole else seen + 1, {*now.holder}
             for source, target in pairs:
                 if now.of(source).status == "open" and target not in held:
@@ -254,7 +254,7 @@ class DecisionLog:
         holder = None if partner is None else self._state.holder.get(partner, row.source)
         if holder not in (None, row.source):
             problem = f"{partner!r} was accepted for {holder!r} already"
-            raise ConflictError(f"{problem}; decide {holder!r} otherwise first")
+            raise ConflictError(f"{problem}; change the decision about {holder!r} first")
         values = [getattr(row, name) for name in _COLUMNS if name != "id"]
         values[-1] = 1 if row.settles else None
         added = self._connection.execute(_INSERT, values)

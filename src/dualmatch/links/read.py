@@ -180,7 +180,7 @@ def _from_tsv(path: Path) -> pl.DataFrame:
     columns = _OLD_COLUMNS if header[len(HEADER) : len(HEADER) + 1] == ("method",) else COLUMNS
     if header != columns[: len(header)] or len(header) < len(HEADER):
         line = table[LINE][0] if table.height else 1
-        raise InputError(f"{path}:{line}: no alignment file; its first line must be {' <tab> '.join(HEADER)} …")
+        raise InputError(f"{path}:{line}: not a file of links; its first line must be {' <tab> '.join(HEADER)} …")
     table = table.slice(1)
     missing = table[COLUMNS[len(header) - 1]].is_null()
     extra = table[COLUMNS[len(header)]].is_not_null() if len(header) < len(COLUMNS) else ~missing & missing
@@ -241,7 +241,7 @@ def _from_parquet(data: bytes, _: Naming) -> Rows:
         with panics_unprinted():
             table = pl.read_parquet(data)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
-        raise RowError(None, "no readable Parquet file; align again") from None
+        raise RowError(None, "not a readable Parquet file; align again") from None
     if missing := _missing(table.columns, HEADER):
         raise RowError(None, missing)
     table = table.select(name for name in (*HEADER, "method", "verdict") if name in table.columns)

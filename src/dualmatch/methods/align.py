@@ -152,7 +152,7 @@ def align(
             f"an engine goes with methods evidence and fused; {config.method} computes in this process, so leave it out"
         )
     if checkpoint is not None and store is not None:
-        raise InputError("a run that is kept keeps its training, too; leave the checkpoint out")
+        raise InputError("a run that is stored keeps its training, too; leave the checkpoint out")
     if store is None:
         store = NullStore(None if checkpoint is None else CheckpointFile(Path(checkpoint)))
     known = check_pairs(seeds, source, target, many_to_one=config.many_to_one)

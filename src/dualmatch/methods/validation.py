@@ -168,11 +168,11 @@ def check_deciding(config: Config) -> None:
         return
     if config.many_to_one:
         raise InputError(
-            f"many_to_one is there for methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
+            f"many_to_one works with methods evidence and fused; {config.method} gives 1-to-1 pairs, so leave it out"
         )
     if config.max_fdr is not None:
         raise InputError(
-            f"max_fdr is there for methods evidence and fused; the confidence of {config.method} only orders pairs, so "
+            f"max_fdr works with methods evidence and fused; the confidence of {config.method} only orders pairs, so "
             "leave it out"
         )
 

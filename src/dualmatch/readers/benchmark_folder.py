@@ -200,7 +200,7 @@ def _read_graph(folder: Path, side: str, times: TimesById | None) -> tuple[Tempo
     if dates_file.exists():
         dates = as_ids(read_fields(dates_file, dates.columns[1:], 3, "a date"), _DATE, dates_file)
     if facts.height == 0 and dates.height == 0:
-        raise InputError(f"{triples}: no facts; an empty graph cannot be aligned, so give it one a line")
+        raise InputError(f"{triples}: no facts; an empty graph cannot be aligned, so write one per line")
     ends, kinds = [facts["head"], facts["tail"], dates["head"]], [facts["relation"], dates["relation"]]
     entity_ids, entities = _read_names(folder / f"ent_ids_{side}", ends, "entity")
     relation_ids, relations = _read_names(folder / f"rel_ids_{side}", kinds, "relation")

@@ -237,7 +237,7 @@ def _named_columns(shape: TableShape, where: str, collector: Collector) -> Table
             f"{where}: what is known of entities is in {count:,} columns; name those to read, {_MOST_COLUMNS:,} at "
             "most: --columns id=NAME,date=NAME,tail=NAME"
         )
-    collector.note(f"{where}: of its {count:,} columns only those are read that --columns names")
+    collector.note(f"{where}: of its {count:,} columns only those that --columns names are read")
     return replace(shape, kinds=named)
 
 

@@ -44,7 +44,7 @@ def read_parquet(file: BinaryIO, path: Path, collector: Collector) -> None:
             table = pl.read_parquet(data, columns=columns, glob=False)
         _check_texts(table, size, limit)
     except _BROKEN as error:
-        raise InputError(f"{shown(path)}: no readable Parquet file ({_first_line(error)}); write it again") from None
+        raise InputError(f"{shown(path)}: not a readable Parquet file ({_first_line(error)}); write it again") from None
     _add(table, shape, names, path, collector)
 
 
@@ -59,7 +59,7 @@ def _check_texts(table: pl.DataFrame, size: int, limit: int | None) -> None:
             lengths = counts.to_series(0).cast(pl.String).str.len_bytes().cast(pl.Int64)
             texts += int((lengths * counts.to_series(1)).sum())
     if is_bomb(texts // 2, size) or (limit is not None and texts > limit):
-        raise ValueError("its texts are far longer than the file, as those of no data are")
+        raise ValueError("its texts are far longer than the file, which real data never is")
 
 
 def read_frame(frame: ArrowFrame, path: Path, collector: Collector) -> None:

@@ -289,7 +289,7 @@ def format_of(path: Path, asked: str | None) -> Format:
         kind = "a spreadsheet" if name.endswith(".ods") else "an Excel workbook"
         raise InputError(f"{shown(path)}: {kind}; save it as CSV (UTF-8)")
     why = "has no name that shows its format" if path == STANDARD_INPUT else "its name does not show its format"
-    raise InputError(f"{shown(path)}: {why}; say --format ({', '.join(FORMATS)})")
+    raise InputError(f"{shown(path)}: {why}; give --format ({', '.join(FORMATS)})")
 
 
 def _sniffed(path: Path) -> str | None:

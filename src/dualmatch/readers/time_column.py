@@ -209,7 +209,7 @@ def _check_format(time_format: str) -> tuple[bool, bool]:
     parts = set(_DIRECTIVES.findall(time_format))
     try:
         if not parts & _DATE_PARTS["year"]:
-            raise ValueError("says nothing of the year")
+            raise ValueError("has no year")
         datetime.strptime(datetime(2005, 3, 1).strftime(time_format), time_format)
     except (ValueError, re.error) as error:
         raise InputError(f"--time-format {time_format!r}: {error}; write, for example, %d.%m.%Y or epoch") from None

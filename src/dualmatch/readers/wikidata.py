@@ -307,7 +307,8 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text; convert the file to UTF-8"
     if isinstance(error, UnicodeEncodeError):
-        return f"half a character, \\u{ord(error.object[error.start]):04x}, which no text has; fix what wrote the file"
+        half = f"half a character, \\u{ord(error.object[error.start]):04x} (an unpaired surrogate)"
+        return f"{half}; fix the program that wrote the file"
     return f"not a Wikidata entity: {_fault(error)}"
 
 
@@ -315,7 +316,7 @@ def _fault(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is missing"
     if isinstance(error, RecursionError):
-        return "brackets within brackets without end"
+        return "brackets nested without end"
     if isinstance(error, ValueError):  # of a date, of `_text`, or of a statement
         return str(error)
     return "a value of the wrong kind, such as a list, a number or text in place of an object {…}"
@@ -331,11 +332,11 @@ def _literal(kind: str, value: Any) -> str:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise ValueError(f"text is missing where {json.dumps(value)} stands"[:100])
+        raise ValueError(f"{json.dumps(value)} in place of text"[:100])
     return value
 
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int):
-        raise ValueError(f"a whole number is missing where {json.dumps(value)} stands"[:100])
+        raise ValueError(f"{json.dumps(value)} in place of a whole number"[:100])
     return value

@@ -163,7 +163,7 @@ def fetch(dataset: Dataset, offline: bool = False, progress: FileProgress | None
     missing = [file for file in dataset.files if not file.is_at(dataset.path / file.name)]
     if missing and offline:
         names = ", ".join(file.name for file in missing)
-        raise InputError(f"{dataset.name}: {names} not in {dataset.path}, and --offline forbids to fetch; leave it out")
+        raise InputError(f"{dataset.name}: {names} not in {dataset.path}, and --offline forbids fetching; leave it out")
     if missing:
         try:
             dataset.path.mkdir(parents=True, exist_ok=True)
@@ -193,13 +193,13 @@ def _fetch_file(dataset: Dataset, file: RemoteFile, progress: FileProgress | Non
 
     url, part = dataset.url(file), dataset.path / f".{file.name}.part"
     if not url.startswith(("https://", "http://")):
-        raise InputError(f"{url}: no web address; correct {URL_VARIABLE}")
+        raise InputError(f"{url}: not a web address; correct {URL_VARIABLE}")
     by_hand = f"put the files of {dataset.name} into {dataset.path} by hand"
     try:
         _receive(url, part, file, progress)
         if wrong := file.what_is_wrong(part):
             part.unlink()
-            raise InputError(f"{url}: {wrong}, so it was thrown away; try again, and report it if it stays so")
+            raise InputError(f"{url}: {wrong}, so it was discarded; try again, and report it if it happens again")
         sync(part)
         part.replace(dataset.path / file.name)
         sync(dataset.path)

@@ -186,7 +186,7 @@ def _about_run(
     # Not by the names they have now: all three may have been renamed together.
     written = record.results.get(record.outputs.get("links", ""))
     if written is None:
-        raise InputError(f"{record_of(links)}: names no links; bring it back as it was written, or align again")
+        raise InputError(f"{record_of(links)}: names no links; restore it as it was written, or align again")
     if not any(each.fits(companion_of(links)) for each in record.results.values()):
         raise ValueError(f"it is not the file that {record_of(links).name} is about")
     return dict(record.run_options.options), record.spec, record.hashes, written.sha256
@@ -230,7 +230,7 @@ def _shown(
     except InputError as error:
         if given:
             raise
-        logger.warning("labels are not shown, for which --show-labels can be given again: %s", error)
+        logger.warning("labels are not shown; give --show-labels again to have them: %s", error)
         return basis.source, basis.target
 
 

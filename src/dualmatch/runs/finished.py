@@ -37,7 +37,7 @@ class FinishedRun:
         path = self.folder.path / name
         if not record.results[name].fits(path):
             problem = "has changed since the run was finished" if path.exists() else "is gone"
-            raise InputError(f"{path}: {problem}; bring the links back as the run wrote them, or {record.way_on}")
+            raise InputError(f"{path}: {problem}; restore the links as the run wrote them, or {record.way_on}")
         return path
 
     @property

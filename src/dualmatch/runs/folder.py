@@ -311,7 +311,7 @@ def links_of(path: Path) -> Path:
         return path
     record = read_folder_record(path)
     if record is None:
-        raise InputError(f"{path}: is a folder, and of no run; give a file of links, or the folder of align --run")
+        raise InputError(f"{path}: is a folder, but not of a run; give a file of links, or the folder of align --run")
     check_finished(path, record)
     return path / record.outputs["links"]
 

@@ -217,7 +217,7 @@ class RunRecord:
     def way_on(self) -> str:
         """How to complete a run that was interrupted, in words."""
         option = "--force" if self.verb == "update" else "--resume"
-        return f"give its call of dualmatch {self.verb} again, with {option}"
+        return f"repeat the call of dualmatch {self.verb}, with {option}"
 
 
 def write_record(record: RunRecord, path: Path, together: Transaction | None = None) -> None:
@@ -310,7 +310,7 @@ def check_version(folder: Path, version: str) -> None:
     """Refuse to resume a run of another version; what such a run has finished can still be read."""
     if version != __version__:
         raise InputError(
-            f"{folder}: this run was started with dualmatch {version}, and this is {__version__}, which may come to "
+            f"{folder}: this run was started with dualmatch {version}, and this is {__version__}, which may give "
             "other results; finish it with that version, or start it again with --force"
         )
 

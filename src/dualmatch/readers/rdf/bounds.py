@@ -60,7 +60,7 @@ class BoundedFile:
         if self._nesting.deepest_in(data) > DEEPEST:
             raise InputError(
                 f"{self._name}:{self._lines + 1}: more than {DEEPEST:,} brackets, elements or triple terms within each "
-                "other; no data is nested so"
+                "other; real data is not nested that deep"
             )
         if not data and isinstance(self._nesting, _Elements) and self._nesting.is_open() and not self._has_markup:
             raise InputError(  # the parser would take what there is as all
@@ -86,7 +86,7 @@ class BoundedFile:
         """With as much more as it takes not to end within the declaration of an entity."""
         while data.endswith(b"<") or b"<!" in data[-len(_ENTITY) :] or _ENTITY in data[-2 * _LONGEST_ENTITY :]:
             if len(data) > 1 << 24:
-                raise InputError(f"{self._name}: no RDF/XML; is its --format right?")
+                raise InputError(f"{self._name}: not valid RDF/XML; is its --format right?")
             more = self._file.read(_PIECE)
             if not more:
                 break

@@ -245,14 +245,16 @@ class _Parser:
                 errors = errors + 1 if error.lineno == last else 0
                 last = error.lineno
                 if errors > _MOST_ERRORS:  # each costs the parser a look at the whole line
-                    raise InputError(f"{shown(self.path)}:{last}: no {self.format}; is its --format right?") from None
+                    name = _FORMATS[self.format].name
+                    raise InputError(f"{shown(self.path)}:{last}: not valid {name}; is its --format right?") from None
 
     @contextmanager
     def _right_format(self) -> Iterator[None]:
         try:
             yield
         except ValueError as error:
-            raise InputError(f"{shown(self.path)}: no {self.format} ({error}); is its --format right?") from None
+            name = _FORMATS[self.format].name
+            raise InputError(f"{shown(self.path)}: not valid {name} ({error}); is its --format right?") from None
         except MemoryError:  # a limit of the parser's own
             raise InputError(f"{shown(self.path)}: a literal or name of more than 16 MiB; leave it out") from None
 
