@@ -3,7 +3,7 @@
     python benchmarks/reading.py [--rows 1000000] [--repeat 3]
 
 The files are made up: 100,000 entities with names as long as IRIs are, 300 relations, intervals of days. Each figure is
-the best of a few runs in a warm process; the unit is that of BENCHMARK.md, a 4096³ float32 matrix product.
+the best of a few runs in a warm process; the unit is a 4096³ float32 matrix product.
 """
 
 import argparse

@@ -17,7 +17,7 @@ from dualmatch.methods.validation import known_years
 
 SHOWN_RELATIONS: Final = 10
 MANY: Final = 0.5
-"""From this share on, one date, relation or entity among all facts looks like a slip."""
+"""From this share on, one date, relation or entity among all facts looks like a mistake."""
 
 _FEW: Final = 20
 
@@ -54,12 +54,12 @@ class GraphInspection:
         str, float
     ]  # facts and dates of its own that an entity has: the median, the 90th percentile and the most
     most_frequent_relations: tuple[RelationCount, ...]
-    suspicious: tuple[str, ...]  # what looks like a slip, in words
+    suspicious: tuple[str, ...]  # what looks like a mistake, in words
 
 
 @dataclass(frozen=True)
 class TimeOverlap:
-    """How far the times of two graphs meet."""
+    """How far the times of two graphs overlap."""
 
     first: str | None  # the years both graphs span; None where their spans do not meet
     last: str | None
@@ -108,7 +108,7 @@ def inspect_graph(graph: TemporalGraph) -> GraphInspection:
 
 
 def time_overlap(source: TemporalGraph, target: TemporalGraph) -> TimeOverlap:
-    """How far the times of two graphs meet; the same ids are the same time where neither has a calendar."""
+    """How far the times of two graphs overlap; equal ids are equal times where neither has a calendar."""
     years = [known_years(graph) for graph in (source, target)]
     common = np.intersect1d(years[0], years[1])
     shared = shared_intervals(source, target)
@@ -146,7 +146,7 @@ def _frequent_relations(graph: TemporalGraph) -> tuple[RelationCount, ...]:
 
 
 def _suspicions(graph: TemporalGraph, degrees: NDArray[np.intp]) -> Iterator[str]:
-    """What looks like a slip in the data or in its reading."""
+    """What looks like a mistake in the data or in how it was read."""
     facts = graph.n_facts + len(graph.dates)
     if facts < _FEW:
         return

@@ -62,7 +62,7 @@ def merge(
     Parameters
     ----------
     source, target:
-        The two graphs, or what `read` gave, data frames, tuples or paths of files, as `align` takes them.
+        The two graphs, or what `read` returned, data frames, tuples or paths of files, as `align` takes them.
     links:
         (source name, target name), and what may follow; each source once. Several sources may have one target.
         `Alignment.links()` or `Alignment.to_polars()`, for example.

@@ -24,7 +24,7 @@ _WIDTH: Final = 72
 
 
 def show_progress(stage: str, done: int, total: int, note: str) -> None:
-    """Print how far a run is on standard error, over and over in one line: in a terminal or a notebook.
+    """Show how far a run is in one line on standard error, in a terminal or a notebook.
 
     It is a `Progress` to give to `dualmatch.align`: ``align(source, target, progress=show_progress)``.
     """

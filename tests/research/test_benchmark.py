@@ -1,4 +1,4 @@
-"""`dualmatch.research.benchmark`: the JSON of BENCHMARK.md, its settings, groups and cost.
+"""`dualmatch.research.benchmark`: its JSON, settings, groups and cost.
 
 The golden file is written anew by ``python tests/test_benchmark.py`` (with src on the path).
 """

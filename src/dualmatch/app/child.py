@@ -1,4 +1,4 @@
-"""Child processes: reading and aligning take long, and the pages must answer meanwhile."""
+"""Child processes: reading and aligning take long, and the pages must keep answering."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PREFIX: Final = "dualmatch: "
 
 
 class NotOursError(InputError):
-    """The run is in hands that this app cannot reach."""
+    """The run belongs to a process that this app cannot end."""
 
 
 class Child:
@@ -53,7 +53,7 @@ class Child:
         return self._process.poll() is None
 
     def end(self) -> None:
-        """End it in order, or else at once."""
+        """Ask it to end, and kill it if it does not."""
         with suppress(ProcessLookupError):
             self._process.terminate()
         try:

@@ -43,7 +43,7 @@ _STYLE: Final = re.compile("<style>(.*?)</style>", re.DOTALL)
 
 
 class _PairNumber(Convertor[int]):
-    """Of a pair in an address; thousands of digits are none, which Python would refuse to make a number of."""
+    """The number of a pair in an address; not thousands of digits, which Python would refuse to convert."""
 
     regex = NUMBER.pattern
 

@@ -1,4 +1,4 @@
-"""How far a run is, by what its folder has kept: so it is known, too, after the app was ended and begun again."""
+"""How far a run is, by what its folder has kept: so it is known even after the app was restarted."""
 
 from __future__ import annotations
 

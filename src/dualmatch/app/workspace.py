@@ -160,7 +160,7 @@ class Pair:
     def state(self) -> State:
         if writer_of(self.run) is not None:
             return "running"
-        with suppress(DualMatchError):  # a record that is none: to be replaced
+        with suppress(DualMatchError):  # not a valid record: to be replaced
             record = self.record
             if record is not None:
                 return "finished" if record.state == "finished" else "interrupted"

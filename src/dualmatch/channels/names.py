@@ -254,9 +254,9 @@ class Names:
         return shares
 
     def tells(self, comparison: Comparison, pairs: Flags) -> float:
-        """Log Bayes factor, over some pairs, of labels that tell true pairs against labels that do not.
+        """Log Bayes factor, over some pairs, of labels that distinguish true pairs against labels that do not.
 
-        How often labels agree is unknown where they tell (a Dirichlet distribution around the first estimate), and as
+        How often labels agree is unknown where they do (a Dirichlet distribution around the first estimate), and as
         among random pairs where they do not.
         """
         pairs = pairs & (comparison.scripts != NOT_COMPARED)

@@ -1,4 +1,4 @@
-"""HTML from untrusted text: what is not `Markup` yet is escaped, and no name can hide or turn around."""
+"""HTML from untrusted text: what is not `Markup` yet is escaped, and no name can hide text or reverse its direction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Child = str | int | None
 
 
 def el(tag: str, *children: Child, **attributes: str | float | bool | None) -> Markup:
-    """An element; children that are no `Markup` are escaped, None is left out.
+    """An element; children that are not `Markup` are escaped, None is left out.
 
     An attribute's name takes ``-`` for ``_`` and loses one at its end. True writes the bare name; None and False are
     left out.
@@ -50,7 +50,7 @@ def _attribute(name: str, value: str | float | bool | None) -> str:
 
 
 def visible(text: str, most: int = MOST_SHOWN) -> str:
-    """A name as it may be shown: short, and with everything that could hide or turn the text around made visible.
+    """A name as it may be shown: short, and with everything that could hide or reverse the text made visible.
 
     >>> visible("Ada\\u202eecalevoL")
     'Ada⟨U+202E⟩ecalevoL'

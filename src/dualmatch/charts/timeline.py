@@ -89,7 +89,7 @@ def timeline(
 ) -> Markup | None:
     """The lanes over one axis, drawn for wide and for narrow screens; None where no lane has a time.
 
-    `names` of the two; `days`: whether times have a calendar; `id` tells apart the timelines of one page.
+    `names` of the two; `days`: whether times have a calendar; `id` distinguishes the timelines of one page.
     """
     drawn = [_drawn(lanes, frame, days, id) for frame in _FRAMES]
     if not lanes or drawn[0] is None:

@@ -173,7 +173,7 @@ def _print_error(text: str) -> None:
 
 
 def _end_without_reader() -> NoReturn:
-    """End as other tools do when nobody reads on: ``dualmatch … -o - | head`` is no mistake."""
+    """End as other tools do when nobody reads on: ``dualmatch … -o - | head`` is not a mistake."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
     sys.exit(EXIT_NO_READER)

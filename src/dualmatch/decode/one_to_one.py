@@ -7,7 +7,7 @@ propagation, exact on trees: a_ij is how free i is of all others but j, b_ij how
     a_ij = 1 / (1 + Σ_{k≠j} w_ik b_ik),  b_ij = 1 / (1 + Σ_{k≠i} w_kj a_kj),  odds of the pair = w_ij a_ij b_ij.
 
 Bayati, Gleich, Saberi and Wang, *Message-passing algorithms for sparse network alignment*, 2013; Zdeborová and Mézard,
-*The number of matchings in random graphs*, 2006. What is no candidate has a small weight of its own, the product of a
+*The number of matchings in random graphs*, 2006. A pair outside the candidates has a small weight, the product of a
 number for its row and one for its column, so that an entity whose partner is not listed is not forced on one that is.
 """
 
@@ -102,7 +102,7 @@ class Unmatched:
     """Chances that an entity's partner is none of its candidates, for rows and for columns."""
 
     alone: Both  # chance of each entity to have no partner
-    elsewhere: Both  # chance of each entity to have one that is no candidate of it
+    elsewhere: Both  # chance of each entity to have one that is not its candidate
 
     @classmethod
     def nobody(cls, shape: tuple[int, int]) -> Unmatched:
@@ -146,8 +146,8 @@ def match(
 ) -> Marginals:
     """Compute the posterior of all candidates by belief propagation.
 
-    `log_weight` is that of each pair against its two entities having no partner. A pair that is no candidate weighs the
-    product of its row's and its column's number in `elsewhere`. `messages` are those of an earlier call to begin with.
+    `log_weight` is that of each pair against its two entities having no partner. A pair outside the candidates weighs
+    the product of its row's and its column's number in `elsewhere`. `messages` of an earlier call are the start.
     """
     row, column = candidates.row, candidates.column
     messages = messages or (np.ones(len(row)), np.ones(len(row)))
@@ -221,7 +221,7 @@ def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: Both) ->
 
 
 def _unlisted(elsewhere: Both, listed: Floats, alone: Floats, own: Ids, other: Ids) -> Floats:
-    """Weight of all partners of each row that are no candidates of it; `alone` says how free they are."""
+    """Weight of all partners of each row that are not its candidates; `alone` says how free they are."""
     everyone = elsewhere[0] * float(np.sum(elsewhere[1] * alone))
     mine = np.bincount(own, listed * alone[other], minlength=len(everyone))
     return np.maximum(everyone - mine, 0.0)

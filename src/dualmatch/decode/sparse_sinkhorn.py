@@ -53,7 +53,7 @@ class SparsePlan:
     def ranks(self, pairs: NDArray[np.integer]) -> tuple[Floats, Floats]:
         """Average rank of each pair in its row and in its column.
 
-        Candidates come first, by P̂; all that is no candidate is tied behind them at the background.
+        Candidates come first, by P̂; all that is not a candidate is tied behind them at the background.
         """
         forward = ranks_in_rows(self.entries, pairs[:, 0], pairs[:, 1])
         backward = ranks_in_rows(sparse.csr_array(self.entries.T), pairs[:, 1], pairs[:, 0])
@@ -126,7 +126,7 @@ def row_best(entries: sparse.csr_array) -> tuple[Rows, Dense]:
 
 
 def ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns: NDArray[np.integer]) -> Floats:
-    """Average rank of each pair in its row; what is no entry is tied behind all entries."""
+    """Average rank of each pair in its row; what is not an entry is tied behind all entries."""
     n_rows, n_columns = entries.shape
     partner = np.full(n_rows, -1, np.int64)
     partner[rows] = columns
@@ -136,7 +136,7 @@ def ranks_in_rows(entries: sparse.csr_array, rows: NDArray[np.integer], columns:
     own[row[at_pair]] = entries.data[at_pair]
     better = np.bincount(row, entries.data > own[row], minlength=n_rows)
     equal = np.bincount(row, entries.data == own[row], minlength=n_rows)
-    # The pair is no candidate: behind all candidates, tied with the rest of the other graph.
+    # The pair is not a candidate: behind all candidates, tied with the rest of the other graph.
     equal = np.where(np.isinf(own), n_columns - np.diff(entries.indptr), equal)
     rank: Floats = (1 + better + (equal - 1) / 2)[rows]
     return rank

@@ -123,7 +123,7 @@ def version_here() -> str:
 
 
 def within(seconds: float, call: Callable[..., T], *arguments: Any) -> T:
-    """What a call returns; a TimeoutError where it takes longer. Dask's own calls may wait for ever."""
+    """What a call returns; a TimeoutError where it takes longer. Dask's own calls may wait forever."""
     ended: list[tuple[bool, Any]] = []
 
     def run() -> None:
@@ -149,7 +149,7 @@ def ended_while_secured(error: Exception) -> bool:
 
 
 def on_all_workers(client: Client, function: Callable[..., T], *arguments: Any) -> dict[str, T]:
-    """What a function returns on each worker; asked again where one dies meanwhile."""
+    """What a function returns on each worker; asked again if one dies in the meantime."""
     for attempt in range(ATTEMPTS):
         try:
             return within(ANSWER_SECONDS, lambda: client.run(function, *arguments))

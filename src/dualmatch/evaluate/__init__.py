@@ -115,7 +115,7 @@ class PairQuality:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything BENCHMARK.md asks of an alignment but its cost."""
+    """The accuracy of an alignment: rankings, links, calibration and verdicts (docs/formats.md, `benchmark --json`)."""
 
     paper: Mapping[str, Ranking]
     open: Mapping[str, Ranking]
@@ -138,7 +138,7 @@ def evaluate(alignment: Alignment, gold: KnownPairs, groups: Mapping[str, Pairs]
     gold:
         All known pairs, as rows or names, seeds among them; those that were seeds of the run are not tested.
     groups:
-        Named subsets of gold to rank apart; each is cut down to the tested pairs.
+        Named subsets of gold to rank separately; each is reduced to the tested pairs.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def calibration(confidence: Floats, right: Flags) -> Calibration:
 
 
 def calibration_of_all(alignment: Alignment, gold: Pairs, tested: Pairs) -> CalibrationOfAll:
-    """Calibration of every pair that was found, whatever was believed of it; see BENCHMARK.md, `calibration.all`."""
+    """Calibration of every pair that was found, however unlikely; see `calibration.all` in docs/formats.md."""
     pairs, confidence = alignment.all_pairs, alignment.all_confidence
     in_a_fact = np.flatnonzero(alignment.source.is_in_a_fact)
     asked = np.setdiff1d(in_a_fact, alignment.pairs[alignment.is_seed, 0])

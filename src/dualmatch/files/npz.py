@@ -134,7 +134,7 @@ def read_as(path: Path, what: str, way_out: str) -> Iterator[None]:
 
 
 def load_arrays(path: Path) -> Stored:
-    """The content of a file; any error of reading where it is none: see `read_as`."""
+    """The content of a file; any error of reading where it is not such a file: see `read_as`."""
     with path.open("rb") as file, zipfile.ZipFile(file) as stored:
         entries = {entry.filename.removesuffix(".npy"): entry for entry in stored.infolist()}
         unpacked = sum(entry.file_size for entry in entries.values())

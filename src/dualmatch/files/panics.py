@@ -13,7 +13,7 @@ import polars as pl
 
 @contextmanager
 def panics_unprinted() -> Iterator[None]:
-    """Hold what goes to standard error meanwhile, and drop it where polars panics; the caller says what is wrong."""
+    """Hold back what goes to standard error, and drop it if polars panics; the caller says what is wrong."""
     try:
         sys.stderr.flush()
         place, kept = tempfile.TemporaryFile(), os.dup(2)  # noqa: SIM115

@@ -12,7 +12,7 @@ _LONGEST: Final = 1 << 26
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file; an OSError where it cannot be read, a ValueError where it is none."""
+    """The content of a JSON file; an OSError where it cannot be read, a ValueError where it is not JSON."""
     return _read(path, json.loads)
 
 

@@ -1,4 +1,4 @@
-"""Temporary files and folders: names nobody can foresee, no link followed, and recognised once their maker is dead.
+"""Temporary files and folders: names nobody can predict, no link followed, and recognised once their maker is dead.
 
 Whoever makes one holds a lock on it until it is gone or has its final name. The kernel frees the lock when the process
 ends, however it ends: what matches our names and nobody holds is a leftover.

@@ -110,5 +110,5 @@ def refuse(wrong: pl.DataFrame, column: str, path: Path, why: Callable[[Any], st
 
 
 def whole_numbers(text: pl.Expr) -> pl.Expr:
-    """Text as int64, null where it is no whole number."""
+    """Text as int64, null where it is not a whole number."""
     return text.str.strip_chars().cast(pl.Int64, strict=False)

@@ -34,7 +34,7 @@ class Literals:
 
     @classmethod
     def of(cls, table: pl.DataFrame, graph: TemporalGraph) -> Self:
-        """From columns ``entity`` (a name), ``attribute`` and ``value``; names that are no entity are left out."""
+        """From columns ``entity`` (a name), ``attribute`` and ``value``; names that are not entities are left out."""
         rows = pl.DataFrame({"entity": pl.Series(graph.entities, dtype=pl.String)}).with_row_index("row")
         found = (
             table.join(rows, on="entity").select("row", "attribute", "value").unique().sort("row", "attribute", "value")

@@ -53,7 +53,7 @@ _SHORT_NUMBER: Final = re.compile(r"[+-]?\d{1,3}", re.ASCII)
 _LONG_NUMBER: Final = re.compile(r"\d{5,7}", re.ASCII)
 _PLAUSIBLE: Final = range(1000, 2101)
 _LONGEST_SPAN: Final = 150
-"""Two numbers with a hyphen are years only in this range, and so near each other: telephone numbers are none."""
+"""Two numbers with a hyphen are years only in this range, and so near each other: telephone numbers are not."""
 _HAS_YEAR: Final = re.compile(r"\d[\dXxUu]{3}", re.ASCII)
 _UNKNOWN_VALUE: Final = re.compile(r"t\d+|_:\S+|\S+/\.well-known/genid/\S+", re.ASCII)
 """How results of SPARQL queries show a value that exists but is not known."""
@@ -93,7 +93,7 @@ def _tried(part: str) -> Span | None:
 
 
 def _interval(text: str) -> Span | None:
-    """``1984-06/2004-08``, ``1984/..``, ``1830-1835`` and ``1830-35``; None where a text is no interval."""
+    """``1984-06/2004-08``, ``1984/..``, ``1830-1835`` and ``1830-35``; None where a text is not an interval."""
     short = _SHORT_YEARS.fullmatch(text)
     if short and max(12, int(short[3])) < int(short[4]) and not _SEASON.fullmatch(text):  # else a month, or nothing
         text = f"{short[1]}-{short[2]}{short[4]}"

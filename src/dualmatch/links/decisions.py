@@ -54,7 +54,7 @@ _PATIENCE: Final = 2.0  # seconds to wait for a file that another program holds
 
 
 class ConflictError(DualMatchError):
-    """The decision rests on what is no longer so, for instance because of another tab."""
+    """The decision rests on an outdated page, for instance because another tab has decided."""
 
 
 # A damaged schema may be quoted in SQLite's message, byte by byte.

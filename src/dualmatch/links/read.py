@@ -129,12 +129,12 @@ class LinksFile:
 def read_links(
     path: str | Path, naming: Naming | None = None, format: str | None = None
 ) -> tuple[list[Link], NDArray[np.float64]]:
-    """The linked pairs of a file by name, and their confidences; parameters as in `LinksFile`."""
+    """Read the linked pairs of a file, by name, and their confidences; parameters as in `LinksFile`."""
     return LinksFile(Path(path), naming, format).links
 
 
 def read_name_pairs(path: str | Path) -> list[Link]:
-    """A gold file of two columns of ids, with or without a header; CSV where it is called so, else TSV."""
+    """Read a gold file: two columns of ids, with or without a header; CSV if its name says so, else TSV."""
     table = read_pair_fields(Path(path))
     return list(table.select("source", "target").iter_rows())
 
@@ -198,7 +198,7 @@ def _from_csv(data: bytes, _: Naming) -> Rows:
 
 
 def _from_sssom(data: bytes, _: Naming) -> Rows:
-    """An IRI is a name of its own; in files of before, a label is the name, where there is one."""
+    """An IRI is a name of its own; in older files, a label is the name, where there is one."""
     lines = _text(data).split("\n")
     head = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
     prefixes = {**BUILT_IN, **curie_map(lines[:head])}

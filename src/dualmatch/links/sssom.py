@@ -77,7 +77,7 @@ def _identified(name: str, side: Side, naming: Naming) -> tuple[str, str]:
 
 
 def entity_of(curie: str, prefixes: Mapping[str, str], own: str) -> str:
-    """The name behind a CURIE: what is under the prefix `own` is no IRI."""
+    """The name behind a CURIE: what is under the prefix `own` is not an IRI."""
     prefix, _, local = curie.partition(":")
     return unquote(local) if prefix == own else prefixes[prefix] + decoded(local)
 
@@ -92,7 +92,7 @@ def key_values(text: str) -> dict[str, str]:
 
 
 def own_prefixes(metadata: Iterable[str]) -> dict[str, str]:
-    """By ``source_names`` and ``target_names``, the prefix of names that are no IRIs; empty in files of before."""
+    """By ``source_names`` and ``target_names``, the prefix of names that are not IRIs; empty in older files."""
     lines = (line.removeprefix(_OTHER) for line in metadata if line.startswith(_OTHER))
     return key_values(_scalar(next(lines, "").strip()))
 

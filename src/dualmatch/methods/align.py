@@ -76,19 +76,19 @@ def align(
     Parameters
     ----------
     source, target:
-        The two graphs, or what `read_graph` makes graphs of: data frames, tuples, paths of files. Read them with
-        `read_graph` yourself where it needs options, such as `columns`, or with `read`, which keeps labels.
+        The two graphs, or what `read_graph` reads: data frames, tuples, paths of files. Read them with `read_graph`
+        yourself if it needs options, such as `columns`, or with `read`, which keeps labels.
     seeds:
         Known pairs, if any: (n, 2) row numbers, or tuples of rows or of names.
     same_ids:
-        Take entities of one id on both sides as seeds, too, unless seeds or forbidden pairs say otherwise.
+        Also take entities with the same id on both sides as seeds, unless seeds or forbidden pairs say otherwise.
     forbid:
         Pairs that must not be linked, in the same forms. A target of -1, or of None among names, says that the source
         has no partner.
     literals:
         Labels of both graphs to compare besides the facts (method evidence only), in place of `names`.
     names:
-        ``"auto"``: compare labels of files, data frames and what `read` gave, in place of graphs, where both have some;
+        ``"auto"``: compare labels if both inputs have some (files, data frames or what `read` returned, not graphs);
         ``"ids"``: compare the entity names themselves; ``"none"``: compare no names.
     progress:
         Called with (stage, steps done, steps in all, a note such as the loss), such as `dualmatch.show_progress`.

@@ -64,7 +64,7 @@ class Alignment:
     is_seed: (n,) bool
         Pairs that were given, not found.
     all_pairs, all_confidence: (m, 2) int32, (m,) float64
-        All pairs that were found, however little is believed of them; what is emitted was chosen from these.
+        All pairs that were found, however unlikely; `pairs` was chosen from these.
     plan:
         The soft scores of the run.
     pseudo_seeds: (m, 2) int32 or None

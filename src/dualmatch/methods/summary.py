@@ -1,4 +1,4 @@
-"""The result of a run in a sentence: links, how many of them to expect wrong, what is open and why."""
+"""The result of a run in a sentence: links, how many of them are expected to be wrong, what is open and why."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REASONS: Final = {
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of source entities; `expected_wrong` is None where the confidence of the method is no probability."""
+    """Counts of source entities; `expected_wrong` is None where the confidence of the method is not a probability."""
 
     links: int
     expected_wrong: float | None

@@ -184,7 +184,7 @@ def check_labels(wanted: bool, method: Method) -> None:
 
 
 def warn_of_missing_labels(literals: LiteralPair, source: TemporalGraph, target: TemporalGraph) -> None:
-    """Labels are compared: those of one side alone say nothing. An `InputError` where they are none."""
+    """Labels are compared: those of one side alone say nothing. An `InputError` where they are not labels."""
     if not (isinstance(literals, tuple | list) and [type(each) for each in literals] == [Literals, Literals]):
         raise InputError("literals: give a pair, the Literals of the source and of the target")
     without = [graph.name for graph, said in zip((source, target), literals, strict=True) if not len(said)]

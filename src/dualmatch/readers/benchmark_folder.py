@@ -100,9 +100,9 @@ def read_folder(
 
     Facts may have 3 (no time), 4 (a point) or 5 (begin, end) columns, in any mixture. ``time_id`` gives each time
     id its date (day, month or year, or as `time_format` says) or ``-inf`` / ``~`` for unknown; where it is absent or
-    empty, ids are opaque times. Values that are no dates count as unknown, with a warning, as long as they are no more
-    than a fifth; with `on_error` ``"stop"`` they are an error. There is a warning, too, of facts that end before they
-    begin; both ends are kept. Without `with_times`, ``time_id`` is not looked at.
+    empty, ids are opaque times. Values that are not dates count as unknown, with a warning, as long as they are no
+    more than a fifth; with `on_error` ``"stop"`` they are an error. Facts that end before they begin also cause a
+    warning; both ends are kept. Without `with_times`, ``time_id`` is not looked at.
 
     Raises
     ------

@@ -177,7 +177,7 @@ class _Table:
         return Rows(self.path, table, lambda row: as_text(records[row]))
 
     def _check_text(self, block: bytes, number: int) -> None:
-        """Refuse what is no UTF-8 text, with its line."""
+        """Refuse what is not UTF-8 text, with its line."""
         at = block.find(b"\0")
         why = "a NUL byte, which no text has; is this a table, and its --format right?"
         if number == 1 and (block[:2] in (b"\xff\xfe", b"\xfe\xff") or at in (0, 1)):

@@ -70,7 +70,7 @@ class Collector(RowChecks):
         super().__init__(options)
         self.files_before, self.known = files_before, known
         self.keeps_texts = options.literals if keeps_texts is None else keeps_texts
-        """Whether literals that are no names are kept, too."""
+        """Whether literals other than names are kept, too."""
         self.are_sets: list[bool] = []
         """For each file, whether repeating a fact adds nothing, as in RDF; in a table each row counts."""
         self.notes: list[str] = []

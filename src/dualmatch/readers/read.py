@@ -172,7 +172,7 @@ def read(
     files_before: int = 0,
     known: TemporalGraph | None = None,
 ) -> Reading:
-    """Read one side, of one file or data frame or of several: its graph, its literals, and what there is to report.
+    """Read one side from one or several files or data frames: its graph, its literals, and what there is to report.
 
     Without options labels are kept, as in `align`; with `ReadOptions`, where its `names` is ``"auto"``. The last two
     parameters are those of `Collector`.

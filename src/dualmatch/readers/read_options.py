@@ -75,7 +75,7 @@ class ReadOptions:
     cannot be used. See `dualmatch.readers.rejected_lines.Rejections`."""
     max_errors: int = DEFAULT_LIMIT
     memory_limit: int | None = field(default=None, compare=False)
-    """Bytes that what is read may take; it changes no result, so that no record holds it."""
+    """Bytes that what is read may take; it changes no result, so it is not recorded."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Checks of rows: names that are missing, times that are none, intervals that end before they begin."""
+"""Checks of rows: names that are missing, times that are not times, intervals that end before they begin."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RowChecks:
         return checked.filter(~rejected) if rejected.any() else checked
 
     def interval(self, rows: Rows, rejected: Mask) -> tuple[Codes, Codes]:
-        """Begin and end of rows; what is no time is unknown or rejects its row, as the options say."""
+        """Begin and end of rows; what is not a time is unknown or rejects its row, as the options say."""
         unknown = np.full(rows.table.height, UNKNOWN, dtype=np.int32)
         spans = {name: self._spans(rows, name, rejected) for name in (*INTERVAL, POINT) if name in rows.table.columns}
         point = spans.get(POINT, (unknown, unknown))

@@ -32,7 +32,7 @@ class Column:
 
 
 def table_head(path: Path, options: ReadOptions) -> tuple[Column, ...] | None:
-    """The columns of a table; None where the file is none, or one that cannot be read.
+    """The columns of a table; None where the file is not a table, or cannot be read.
 
     Names are those of the header, or what stands in the first line where there is none.
     """

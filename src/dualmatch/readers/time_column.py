@@ -20,7 +20,7 @@ Codes = NDArray[np.int32]
 
 EPOCHS: Final = {"epoch": 1, "epoch-ms": 1000}
 WRONG: Final = UNKNOWN + 1
-"""Stands for a text that is no time; no date has this code."""
+"""Stands for a text that is not a time; no date has this code."""
 
 _PLAIN_DAY: Final = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?$"
@@ -72,7 +72,7 @@ class TimeParser:
         self._known: dict[str, Span] = {}
 
     def codes(self, texts: pl.Series) -> Codes:
-        """(n,) codes; `UNKNOWN` for nulls and words that say so, `WRONG` where a text is no time.
+        """(n,) codes; `UNKNOWN` for nulls and words that say so, `WRONG` where a text is not a time.
 
         Of a text that may mean several dates, such as ``1830s``, the first.
         """
@@ -106,7 +106,7 @@ class TimeParser:
         return codes, last[rows]
 
     def why_wrong(self, text: str) -> str:
-        """Why a text is no time, with the time format it looks like."""
+        """Why a text is not a time, with the time format it looks like."""
         try:
             self._read(text)
         except ValueError as error:
@@ -179,7 +179,7 @@ def _plain_days(texts: pl.Series) -> Codes:
 
 
 def _reader_of(time_format: str) -> Callable[[str], Span]:
-    """A function from text to codes, as `parse_span` is; a ValueError, in words, where the text is no time."""
+    """A function from text to codes, as `parse_span` is; a ValueError, in words, where the text is not a time."""
     if time_format in EPOCHS:
         has_month = has_day = True
         meaning = f"an {time_format} time between the years 1 and 9999"

@@ -247,7 +247,7 @@ def _is_date(text: str) -> bool:
 
 
 def _numbered_columns(first: Sequence[str], words: str | None = None) -> list[tuple[str, str]]:
-    """Roles and numbers of columns to try where the first line is a fact: row numbers are no names.
+    """Roles and numbers of columns to try where the first line is a fact: row numbers are not names.
 
     >>> _numbered_columns(["17", "2013-04-01", "USA", "meets", "France"])
     [('head', '3'), ('relation', '4'), ('tail', '5'), ('time', '2')]

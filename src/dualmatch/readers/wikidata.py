@@ -88,7 +88,7 @@ def _start(file: BinaryIO, longest: int) -> tuple[list[tuple[int, bytes]], int, 
 
 
 def _entity_text(line: bytes) -> bytes:
-    """A line of a dump without its comma; empty for what is no entity."""
+    """A line of a dump without its comma; empty for what is not an entity."""
     text = line.removeprefix(b"\xef\xbb\xbf").strip().removesuffix(b",")
     return b"" if text in (b"[", b"]") else text
 
@@ -129,7 +129,7 @@ class _WikidataReader:
         self._coarse_times = self._searched = self._entities = 0
 
     def take_line(self, text: bytes, number: int) -> None:
-        """Collect what a line holds; a line that is no JSON is rejected."""
+        """Collect what a line holds; a line that is not JSON is rejected."""
         try:
             value = json.loads(text)
             if HALF_CHARACTER.search(text):
@@ -140,7 +140,7 @@ class _WikidataReader:
             self.take_value(value, JsonPlace(number))
 
     def take_value(self, value: Any, place: JsonPlace) -> None:
-        """Collect an entity, a list of them, or those of ``{"entities": {…}}``; what is none is rejected."""
+        """Collect an entity, a list of them, or those of ``{"entities": {…}}``; anything else is rejected."""
         entities: Iterable[tuple[_Way, Any]] = [((), value)]
         try:
             if isinstance(value, list):
@@ -238,7 +238,7 @@ class _WikidataReader:
                 self._literals.append((head, relation, text, language if isinstance(language, str) else None))
 
     def _interval(self, spot: _Spot, qualifiers: dict[str, Any]) -> tuple[int, int]:
-        """The first begin and the last end; `UNKNOWN` where there is none, or where one of them cannot be."""
+        """The first begin and the last end; `UNKNOWN` where there is none, or where one of them is impossible."""
         if not isinstance(qualifiers, dict):
             return (self._code(spot, qualifiers),) * 2
         begin, end, point = (
@@ -301,7 +301,7 @@ def _properties(predicates: TimePredicates, role: str) -> list[str]:
 
 
 def _in_words(error: Exception) -> str:
-    """Why a line is no entity."""
+    """Why a line is not an entity."""
     if isinstance(error, json.JSONDecodeError):
         return f"not valid JSON from character {error.pos + 1} on; fetch or make the file again"
     if isinstance(error, UnicodeDecodeError):

@@ -220,7 +220,7 @@ def _varied(graph: TemporalGraph, pool: Sequence[int]) -> list[int]:
 
 
 def _surroundings(graph: TemporalGraph, row: int) -> tuple[set[int], set[int]]:
-    """Relations of an entity, told apart by its end of the fact, and its neighbours."""
+    """Relations of an entity, by its end of the fact, and its neighbours."""
     out, into = np.flatnonzero(graph.head == row), np.flatnonzero(graph.tail == row)
     relations = {*graph.relation[out].tolist(), *(-1 - graph.relation[into]).tolist()}
     return relations, {*graph.tail[out].tolist(), *graph.head[into].tolist()}

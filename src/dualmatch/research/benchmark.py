@@ -36,7 +36,7 @@ _UNIT_SIZE: Final = 4096
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkRun:
-    """A measured run: the alignment, and the report in the form of BENCHMARK.md's JSON."""
+    """A measured run: the alignment, and the report as `benchmark --json` writes it (docs/formats.md)."""
 
     alignment: Alignment
     report: dict[str, Any]
@@ -58,7 +58,7 @@ def benchmark(
     progress: Progress | None = None,
     time_format: str | None = None,
 ) -> BenchmarkRun:
-    """Run a method on a folder and measure it as BENCHMARK.md has it.
+    """Run a method on a folder and measure its accuracy and cost.
 
     `setting`: ``"unsupervised"``: no seeds, all of gold is tested; ``"supervised"``: the first `seed_pairs` rows of
     ``sup_pairs`` (all, where None) are seeds and the rest of gold is tested. `group_files`: name → pair file, looked up

@@ -1,4 +1,4 @@
-"""What tells a candidate from the pair that is shown: facts that only one of them matches, or that count more there."""
+"""What distinguishes a candidate from the pair shown: facts that only one of them matches, or that count more there."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def explain(
     target: bool = False,
     versus: str | None = None,
 ) -> Explanation:
-    """Say why an entity was given its partner, or none.
+    """Explain why an entity was given its partner, or none.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def explain(
 def read_explanation_basis(
     path: str | Path, folder: str | Path | None = None, show_labels: Sequence[str | Path] = ()
 ) -> ExplanationBasis:
-    """What explains a written alignment; see `read_run`."""
+    """Read what explains a written alignment; see `read_run`."""
     return read_run(path, folder, show_labels).basis
 
 

@@ -93,7 +93,7 @@ class RunFolder:
     def read(cls, path: Path) -> Iterator[Self]:
         """The folder of a run that is only read; any number of processes can do so at the same time.
 
-        An `InputError` where another process is writing into it, or where its record is none.
+        An `InputError` where another process is writing into it, or where its record is invalid.
         """
         with locked_for_reading(path):
             yield cls(path, read_folder_record(path))

@@ -126,7 +126,7 @@ class InputSpec:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """What `files_as_dict` gave, with ``options`` of both sides; a ValueError where it is none."""
+        """What `files_as_dict` gave, with ``options`` of both sides; a ValueError where it is invalid."""
         return TypeAdapter(cls).validate_python(data)
 
 

@@ -65,7 +65,7 @@ class CallOptions:
 
     @classmethod
     def from_dict(cls, data: object) -> CallOptions:
-        """What `as_dict` gave; a `pydantic.ValidationError` or an `InputError` where it is none."""
+        """What `as_dict` gave; a `pydantic.ValidationError` or an `InputError` where it is invalid."""
         return _CALL.validate_python(data)
 
 
@@ -129,7 +129,7 @@ def old_options_of(path: Path) -> Path:
 
 
 def read_options_file(path: Path) -> RunOptions:
-    """Read a file of options; an `InputError` where it is none, a `ConfigError` with all that is wrong in it."""
+    """Read a file of options; an `InputError` where it is not one, a `ConfigError` with all that is wrong in it."""
     problems: list[str] = []
     run = _options_in(_read(path), problems)
     unknown = sorted(set(run.options) - set(Config.model_fields))

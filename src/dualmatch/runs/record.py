@@ -233,7 +233,7 @@ def relations_beside(links: Path) -> pl.DataFrame | None:
 
 
 def read_record(links: Path) -> RunRecord | None:
-    """The record beside an alignment file; None where there is none, an `InputError` where it is no record."""
+    """The record beside an alignment file; None where there is none, an `InputError` where it is not a record."""
     path = record_of(links)
     try:
         return _record(read_json(path))
@@ -249,7 +249,7 @@ def read_folder_record(folder: Path) -> RunRecord | None:
     """The record of a run's folder; None where there is none.
 
     That of a finished run of another version may have options that this one does not know: see `check_options`. An
-    `InputError` where it is no record, or that of an unfinished run of another version.
+    `InputError` where it is not a record, or is that of an unfinished run of another version.
     """
     path = next((path for path in (folder / RECORD, folder / MANIFEST) if path.exists()), folder / RECORD)
     try:
@@ -274,7 +274,7 @@ def read_folder_record(folder: Path) -> RunRecord | None:
 
 
 def _record(data: dict[str, Any]) -> RunRecord:
-    """A record from plain data; a ValueError, KeyError or TypeError where it is none."""
+    """A record from plain data; a ValueError, KeyError or TypeError where it is not one."""
     if data["format"] == 1:
         data = _of_manifest(data) if "terms" in data else _of_version_0_1_0(data)
     if data["format"] != _FORMAT:

@@ -29,7 +29,7 @@ class EncoderShape:
 
 
 def xavier_normal(rows: int, columns: int, generator: torch.Generator) -> nn.Parameter:
-    """Normal values of variance 2 / (rows + columns), from a generator of one's own."""
+    """Normal values of variance 2 / (rows + columns), from a given generator."""
     return nn.Parameter(torch.randn(rows, columns, generator=generator) * math.sqrt(2 / (rows + columns)))
 
 

@@ -50,7 +50,7 @@ class Balance:
     prior:
         That two entities with so many facts have partners at all, and each other of all, against both having none.
     rivals:
-        What other partners of the two entities take away, those that are candidates and those that are none.
+        What other partners of the two entities take away, candidates or not.
     limit:
         What log-odds beyond ±12 lose: more is not believed of any pair.
     correction:

@@ -32,7 +32,7 @@ SETTLED: Final = 8.0
 """Log-odds of pairs whose entities are searched no more."""
 _NAME_STEPS: Final = 8
 _LEFT_OUT: Final = "labels of the two graphs do not agree where their %s do, so they are left out"
-_USELESS: Final = -2.0  # log Bayes factor: labels that tell true pairs give a larger one
+_USELESS: Final = -2.0  # log Bayes factor: labels that distinguish true pairs give a larger one
 _SURPRISING: Final = 3.0  # standard deviations above what chance has in common
 
 
@@ -169,7 +169,7 @@ def _seeds_trust_names(problem: Problem) -> bool:
 
 
 def _dates_trust_names(problem: Problem, similarity: sp.csr_matrix, model: Model) -> bool:
-    """Whether labels may tell who is who, as far as dates can say that; true where they cannot.
+    """Whether labels may distinguish entities, as far as dates can show that; true where they cannot.
 
     Labels that number their entities, or name their kinds, are worse than none. They are left out where two things
     hold: pairs that dates alone settle have labels that agree no more often than by chance, and pairs with equal labels

@@ -194,11 +194,11 @@ class RoundState:
         return self.pairs.above(0.0)
 
     def find(self, row: Ids, column: Ids) -> Ids:
-        """Which candidates some pairs are; -1 for those that are none."""
+        """Which candidates some pairs are; -1 for those that are not candidates."""
         return find_pairs(self.candidates.row, self.candidates.column, self.candidates.shape[1], row, column)
 
     def log_odds_of(self, row: Ids, column: Ids, absent: float) -> Floats:
-        """Log-odds of some pairs; `absent` for those that are no candidates."""
+        """Log-odds of some pairs; `absent` for those that are not candidates."""
         return np.append(self.log_odds, absent)[self.find(row, column)]
 
     def slots_for(self, candidates: Candidates, slots: Slots, n_ties: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -93,7 +93,7 @@ def _shortened(column: str, namespaces: Iterable[str]) -> pl.Expr:
 
 
 def _report_wrong_times(found: Statements, path: Path, collector: Collector) -> None:
-    """Count times that are none as unknown, or reject what they are times of, as the options say."""
+    """Count invalid times as unknown, or reject what they are times of, as the options say."""
     wrong = found.wrong_times.sort("node", "text")
     lines = _lines_with(set(wrong["text"].unique()), path)
     rows = [(row, lines.get(text)) for row, text in enumerate(wrong["text"])]

@@ -79,7 +79,7 @@ class EntityValues:
     """What literals say of entities."""
 
     dates: pl.DataFrame
-    """``node`` (the entity), ``s``, ``p``, ``text``, ``begin``, ``end``; `time_column.WRONG` where a date is none.
+    """``node`` (the entity), ``s``, ``p``, ``text``, ``begin``, ``end``; `time_column.WRONG` where a date is invalid.
 
     Those that say that nothing is known, as a year 0000 does, are among them: they are counted where they are left out.
     """

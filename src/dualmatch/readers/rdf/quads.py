@@ -40,7 +40,7 @@ _RECOVERS: Final = {"turtle", "trig"}
 _POSITION: Final = re.compile(r"^Parser error (?:at|between) line [\w ]*?: ")
 _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 2 * LONGEST
-"""What is longer is no date, and of no use unless it is a name."""
+"""What is longer is not a date, and of no use unless it is a name."""
 _MOST_ERRORS: Final = 1000  # of one line
 _MOST_WRONG: Final = 100_000  # lines, before the rest is read
 _UNNAMED: Final = re.compile(r"[0-9a-f]{24,32}\Z")
@@ -55,10 +55,10 @@ def read_quads(
     longest: int = LONGEST_LINE,
     keeps_texts: bool = True,
 ) -> Quads:
-    """Parse a file; statements that are no RDF are rejected, and the rest of the file is read.
+    """Parse a file; statements that are not valid RDF are rejected, and the rest of the file is read.
 
     `blank_prefix` goes before the name of every blank node, to keep those of several files apart. No line is longer
-    than `longest`. Without `keeps_texts`, long literals that are no names are cut: they are counted, never read.
+    than `longest`. Without `keeps_texts`, long literals that are not names are cut: they are counted, never read.
     """
     parts: list[Quads] = []
     tags, contexts = LanguageTags(), KnownContexts()

@@ -60,11 +60,11 @@ class Statements:
     dates: pl.DataFrame
     """``node``, ``s``, ``p`` and ``begin``, ``end``: dates of entities."""
     literals: pl.DataFrame
-    """``s``, ``p``, ``o``, ``tag``: what has a literal as its object and is no time."""
+    """``s``, ``p``, ``o``, ``tag``: what has a literal as its object and is not a time."""
     wrong_times: pl.DataFrame
-    """``node``, ``text``: times that are none; ``whole``: whether the node stands for a statement, not for a thing."""
+    """``node``, ``text``: invalid times; ``whole``: whether the node stands for a statement, not for a thing."""
     n_times: int
-    """How many times there are, those that are none included."""
+    """How many times there are, invalid ones included."""
     coarse_times: int
     """How many times are known less exactly than to the year, and so count as unknown."""
     left_out: Counter[str]
@@ -277,7 +277,7 @@ def _dated_by_several(found: pl.DataFrame) -> pl.DataFrame:
 def _bare(links: pl.DataFrame, statements: pl.DataFrame, nodes: pl.DataFrame, reifiers: pl.DataFrame) -> pl.DataFrame:
     """``s``, ``p``, ``o``, ``g`` of triples that no node says anything about.
 
-    Links to a node that reifies a triple are among them; what is said of such a node is no fact.
+    Links to a node that reifies a triple are among them; what is said of such a node is not a fact.
     """
     free = _without(
         _without(_without(links, "s", nodes), "s", reifiers), "o", nodes.join(reifiers, on="node", how="anti")

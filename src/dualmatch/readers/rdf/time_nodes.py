@@ -79,7 +79,7 @@ class TimeNodes:
     nodes: pl.DataFrame
     """``node``: which are times."""
     led: pl.DataFrame
-    """``s``, ``p``, ``node``: links from things that are no times to times."""
+    """``s``, ``p``, ``node``: links from things that are not times to times."""
 
 
 def find_time_nodes(plain: pl.DataFrame, links: pl.DataFrame, timed: pl.DataFrame) -> TimeNodes:

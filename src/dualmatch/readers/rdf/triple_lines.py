@@ -96,7 +96,7 @@ def _split(block: bytes, number: int, has_graphs: bool) -> tuple[Quads, list[Odd
 
 
 def _text_only(block: bytes, number: int) -> tuple[bytes, list[OddLine]]:
-    """The block with blanks for lines that are no UTF-8 text, and these lines: the parser says what is wrong."""
+    """The block with blanks for lines that are not UTF-8 text, and these lines: the parser says what is wrong."""
     try:
         block.decode("utf-8")
         return block, []

@@ -1,8 +1,8 @@
 """RDF of a Wikibase, Wikidata's above all: statements with their qualifiers, as its JSON has them.
 
 A statement node has a value of its own (ps:), which is an entity, a time or something else; times stand on value nodes
-(psv:, pqv:), which say how exactly they are known. Whatever is no entity of the Wikibase (images, web sites,
-identifiers) is none here either.
+(psv:, pqv:), which say how exactly they are known. What is not an entity of the Wikibase (images, web sites,
+identifiers) is not one here either.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class WikibaseStatements:
     facts: pl.DataFrame
     """``node`` (null for direct triples), ``s``, ``p`` (the property), ``o``."""
     dates: pl.DataFrame
-    """``node``, ``s``, ``p``, ``text``, ``code``: times that are a value of an entity; `WRONG` where one is no time."""
+    """``node``, ``s``, ``p``, ``text``, ``code``: times that are a value of an entity; `WRONG` where one is invalid."""
     literals: pl.DataFrame
     """``s``, ``p``, ``o``, ``tag``: values that are neither."""
     left_out: Counter[str]
