@@ -21,7 +21,7 @@ import pytest
 from conftest import refused
 from dualmatch import InputError, read_graph
 from dualmatch.app.child import _choices
-from dualmatch.app.reviews import Reviews
+from dualmatch.app.pair_results import Reviews
 from dualmatch.app.serve import AppServer
 from dualmatch.app.workspace import Workspace
 from dualmatch.cli.main import main
@@ -490,7 +490,7 @@ def test_results_are_read_once(aligned: AppServer, monkeypatch: pytest.MonkeyPat
         calls.append(given)
         return gather(*given, **more)
 
-    monkeypatch.setattr("dualmatch.app.results.gather", counted)
+    monkeypatch.setattr("dualmatch.app.pair_results.gather", counted)
     pages = [[client.ask(path).text for path in ("/1/align", "/1/links", "/1/report")] for _ in range(3)]
     assert pages[0] == pages[1] == pages[2]
     assert len(calls) == 2  # the figures and the report

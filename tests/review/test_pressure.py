@@ -15,7 +15,7 @@ import pytest
 from dualmatch import InputError
 from dualmatch.links.decisions import DecisionLog, read_decisions
 from dualmatch.links.opinions import Verdict
-from dualmatch.review import connections, serve
+from dualmatch.review import requests, serve
 from dualmatch.review.serve import ReviewServer
 from reviewing import Client
 
@@ -69,7 +69,7 @@ def open_connections(serving: ReviewServer) -> int:
 def test_connections_that_send_no_request_are_closed(
     serving: ReviewServer, client: Client, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(requests, "REQUEST_SECONDS", 0.5)
     address = urlsplit(serving.address)
     held = [socket.create_connection((address.hostname, address.port), timeout=20) for _ in range(5)]
     try:
@@ -87,7 +87,7 @@ def test_connections_that_send_no_request_are_closed(
 def test_silent_connections_make_room_for_those_that_ask(
     serving: ReviewServer, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "most_connections", lambda: 8)
+    monkeypatch.setattr(requests, "most_connections", lambda: 8)
     address = urlsplit(serving.address)
     held = [socket.create_connection((address.hostname, address.port), timeout=20) for _ in range(30)]
     try:

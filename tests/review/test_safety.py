@@ -16,7 +16,7 @@ import pytest
 from dualmatch import InputError
 from dualmatch.cli.main import main
 from dualmatch.graph.shown_name import shown_name
-from dualmatch.review.app import linked
+from dualmatch.review.pages import linked
 from dualmatch.review.realign import Realignment
 from dualmatch.review.serve import Endpoint, ReviewServer
 from dualmatch.review.session import Session

@@ -1,4 +1,4 @@
-"""Child processes: reading and aligning take long, and the pages must keep answering."""
+"""Child processes: reading and aligning take long, and the pages must keep answering; and how far they are."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from dualmatch.app.workspace import PAIR, RUN, Pair
-from dualmatch.errors import InputError
+from dualmatch.errors import DualMatchError, InputError
 from dualmatch.files.locking import writer_of
+from dualmatch.methods.evidence.rounds import MAX_ROUNDS
 from dualmatch.runs.options_file import RunOptions
 from dualmatch.runs.record import RECORD
 
@@ -22,6 +23,8 @@ _PATIENCE: Final = 20.0
 """Seconds that a process has to end in order when it is asked to."""
 _LONGEST_LOG: Final = 20_000
 _PREFIX: Final = "dualmatch: "
+
+StepState = Literal["done", "now", "to come"]
 
 
 class NotOursError(InputError):
@@ -156,3 +159,38 @@ def words_of(log: Path) -> tuple[str, list[str]]:
     if not failed and "Traceback (most recent call last)" in text:
         failure = f"a bug in dualmatch; please report it with what {log.name} says"
     return failure.strip(), [line for line in said.splitlines() if line.startswith(("note: ", "warning: "))]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The steps of a run with their states, and how many of all small steps are done."""
+
+    steps: tuple[tuple[str, StepState], ...]
+    done: int
+    total: int
+
+    @property
+    def words(self) -> str:
+        """The step that is under way."""
+        return next((words for words, state in self.steps if state == "now"), "Done")
+
+
+def progress_of(pair: Pair) -> Progress:
+    """How far a run is, by what its folder has kept: so it is known even after the app was restarted."""
+    try:
+        record = pair.record
+    except DualMatchError:
+        record = None
+    stages = {} if record is None else record.stages
+    rounds = stages["round"].number if "round" in stages else 0
+    is_done = record is not None and record.state == "finished"
+    names = (
+        "Reading the files",
+        "Weighing what the two share"
+        + (f": round {rounds + 1} of at most {MAX_ROUNDS}" if rounds and "outcome" not in stages else ""),
+        "Deciding and writing",
+    )
+    reached = 3 if is_done else 2 if "outcome" in stages else 1 if "graphs" in stages else 0
+    states: list[StepState] = ["done" if at < reached else "now" if at == reached else "to come" for at in range(3)]
+    done = (0, 1 + min(rounds, MAX_ROUNDS), MAX_ROUNDS + 1, MAX_ROUNDS + 2)[reached]
+    return Progress(tuple(zip(names, states, strict=True)), done, MAX_ROUNDS + 2)

@@ -19,11 +19,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dualmatch.app import reading_form
-from dualmatch.app.child import Children, NotOursError, words_of
+from dualmatch.app.child import Children, NotOursError, progress_of, words_of
 from dualmatch.app.menu import menu_of, result_in_words
-from dualmatch.app.progress import progress_of
-from dualmatch.app.results import Results
-from dualmatch.app.reviews import Reviews
+from dualmatch.app.pair_results import Results, Reviews
 from dualmatch.app.understanding import understanding_of
 from dualmatch.app.upload import EXTENSIONS, PAIRS, is_multipart, receive_choices, receive_files
 from dualmatch.app.workspace import NUMBER, SIDES, NoPairError, Pair, State, Workspace
@@ -31,7 +29,7 @@ from dualmatch.charts.markup import templates, visible
 from dualmatch.errors import DualMatchError
 from dualmatch.graph.shown_name import shown_name
 from dualmatch.review.export import FINAL_LINKS
-from dualmatch.review.forms import number_of, read_form
+from dualmatch.review.requests import number_of, read_form
 
 _IN_WORDS: Final[dict[State, str]] = {
     "new": "not aligned yet",

@@ -34,8 +34,7 @@ class AppServer(LocalServer):
 
     def _pages(self) -> ASGIApp:
         from dualmatch.app.pages import app_pages
-        from dualmatch.app.results import Results
-        from dualmatch.app.reviews import Reviews
+        from dualmatch.app.pair_results import Results, Reviews
 
         self.reviews = Reviews(self.workspace, self._reviewer, self._labels)
         self.results = Results(self._labels)

@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from dualmatch.charts.markup import visible
 from dualmatch.decode.verdicts import Verdict
+from dualmatch.review.decision_pages import opinion_in_words, opinions_in_words
 from dualmatch.review.filter import Filter
-from dualmatch.review.forms import number_of, row_of
 from dualmatch.review.pair_view import PARTS, CandidateLine, all_facts, candidates_of, timeline
 from dualmatch.review.queue import VERDICTS
+from dualmatch.review.requests import number_of, row_of
 from dualmatch.review.session import Session
-from dualmatch.review.words import opinion_in_words, opinions_in_words
 
 _MOST_FOUND: Final = 12
 _MANY: Final = 1_000  # facts on a page of nothing else

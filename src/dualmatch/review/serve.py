@@ -124,7 +124,7 @@ class LocalServer:
         try:
             import uvicorn
 
-            from dualmatch.review.connections import BACKLOG, BoundedConnection
+            from dualmatch.review.requests import BACKLOG, BoundedConnection
             from dualmatch.review.safety import Guard
 
             app = pages()
@@ -170,7 +170,7 @@ class ReviewServer(LocalServer):
         super().__init__(self._pages, endpoint)
 
     def _pages(self) -> ASGIApp:
-        from dualmatch.review.app import review_app
+        from dualmatch.review.pages import review_app
 
         return review_app(self.session, self.again, call_options_of(self.session.path).naming)
 

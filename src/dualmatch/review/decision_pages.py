@@ -1,18 +1,23 @@
-"""The pages about decisions themselves: what was decided, by whom, and where reviewers differ."""
+"""The pages about decisions themselves: what was decided, by whom, and where reviewers differ; all in words."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dualmatch.links.opinions import Decision, Verdict
+from dualmatch.charts.markup import joined
+from dualmatch.errors import counted
+from dualmatch.graph.model import TemporalGraph
+from dualmatch.links.opinions import Decision, EntityDecision, Opinion, Verdict
 from dualmatch.review.filter import Filter
-from dualmatch.review.forms import PER_PAGE, page_of
+from dualmatch.review.requests import PER_PAGE, page_of
 from dualmatch.review.session import Session
-from dualmatch.review.words import in_words, opinions_in_words
+
+_MOST_REJECTED = 3
 
 
 class HistoryPages:
@@ -57,3 +62,37 @@ class HistoryPages:
             for source, decision in self._session.log.state.disputed.items()
         ]
         return self._render("differences.html", Filter.of(request.query_params), disputed=disputed)
+
+
+def in_words(row: Decision, together: int, target: TemporalGraph) -> Markup:
+    """A decision; `together`: how many were accepted with it."""
+    if together > 1:
+        return Markup(f"{counted(together, 'pair')} accepted {'at once' if row.is_unseen else 'together'}")
+    partner = "" if row.target is None else target.shown(row.target).html()
+    return {
+        Verdict.ACCEPT: joined("accepted as ", partner),
+        Verdict.REJECT: joined("not ", partner),
+        Verdict.NO_MATCH: Markup("no match"),
+        Verdict.SKIP: Markup("skipped"),
+        Verdict.UNDO: Markup("undone"),
+    }[row.verdict]
+
+
+def opinion_in_words(opinion: Opinion, target: TemporalGraph) -> Markup:
+    """What a reviewer, or all together, think of an entity."""
+    if opinion.partner is not None:
+        return joined("accepted as ", target.shown(opinion.partner).html())
+    if opinion.status == "rejected":
+        names = [target.shown(each).html() for each in sorted(opinion.rejected)[:_MOST_REJECTED]]
+        more = len(opinion.rejected) - len(names)
+        return joined("not ", Markup(", ").join(names), f" and {more:,} more" if more > 0 else None)
+    return Markup(opinion.status)
+
+
+def opinions_in_words(decision: EntityDecision, target: TemporalGraph) -> Mapping[str, Markup]:
+    """What each reviewer thinks of an entity; a file of 0.1.0 names none."""
+    return {
+        who or "unnamed": opinion_in_words(each, target)
+        for who, each in sorted(decision.opinions.items())
+        if each.status != "open"
+    }

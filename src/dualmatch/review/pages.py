@@ -21,16 +21,15 @@ from dualmatch.graph.shown_name import ShownName
 from dualmatch.links.decisions import LONGEST_NOTE, BusyError, ConflictError
 from dualmatch.links.naming import Naming
 from dualmatch.links.opinions import DecisionState, Verdict
+from dualmatch.review.decision_pages import HistoryPages, in_words
 from dualmatch.review.export import EXPORTS, FINAL_LINKS, accepted_unseen, final_links, final_table
 from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
-from dualmatch.review.forms import PER_PAGE, number_of, page_of, read_form, row_of
-from dualmatch.review.history import HistoryPages
 from dualmatch.review.pair_pages import PairPages
 from dualmatch.review.queue import VERDICTS, Tab
 from dualmatch.review.queue_charts import histogram, interval_bar
 from dualmatch.review.realign import Realignment
+from dualmatch.review.requests import PER_PAGE, number_of, page_of, read_form, row_of
 from dualmatch.review.session import Session
-from dualmatch.review.words import in_words
 
 _WEB: Final = re.compile(r"https?://[^\s<>\"'\\^`{|}]{1,2000}\Z", re.IGNORECASE | re.ASCII)
 _STAGES: Final = {
