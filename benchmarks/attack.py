@@ -1,4 +1,4 @@
-"""Bombs, kills, full disks and hostile requests: what becomes of each.
+"""Bombs, kills, full disks and hostile requests: how each of them ends.
 
     python benchmarks/attack.py [bombs] [kills] [workers] [disks] [requests] [--size 3] [--kills 20] [--seed 0]
 

@@ -1,4 +1,4 @@
-"""The memory that is calculated before a run of method evidence, against the peak it then has.
+"""The memory that is estimated before a run of method evidence, against its actual peak.
 
     python benchmarks/estimates.py [FOLDER …]
 

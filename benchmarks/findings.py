@@ -80,7 +80,7 @@ def one_line(path: Path) -> None:
 
 
 def far_candidate(companion: Path) -> None:
-    """A companion whose first list of places has one far beyond its end."""
+    """A companion whose first list of indices has one far beyond its end."""
     with np.load(companion) as stored:
         arrays = {name: stored[name].copy() for name in stored.files}
     name = next(each for each in arrays if "indices" in each and arrays[each].size > 3)
@@ -94,35 +94,35 @@ def text(content: str) -> Callable[[Path], None]:
 
 # finding: file to make and how, the call
 CASES: dict[str, tuple[str | None, Callable[[Path], None] | None, list[str]]] = {
-    "F1 entities of entities": (
+    "F1 XML entities within entities": (
         "f.rdf",
         text(f'<!DOCTYPE r [{LAUGHS}]><rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://e/"><e:a e:p="&l9;"/></rdf:RDF>'),
         ["inspect", "f.rdf"],
     ),
     "F2 a gibibyte in one line": ("f.csv.gz", one_line, ["inspect", "f.csv.gz"]),
     "F3 nested triple terms": ("f.nt", deep_triple, ["inspect", "f.nt"]),
-    "F5 a place out of range": ("links.tsv.why.npz", far_candidate, ["explain", "links.tsv", "b3", "--target"]),
-    "F6 half a character": ("f.json", text(HALF), ["inspect", "f.json"]),
+    "F5 an index out of range": ("links.tsv.why.npz", far_candidate, ["explain", "links.tsv", "b3", "--target"]),
+    "F6 an unpaired surrogate": ("f.json", text(HALF), ["inspect", "f.json"]),
     "F7 dates out of range": ("f.parquet", late_date, ["inspect", "f.parquet"]),
     "F8 junk on one line": ("f.ttl", text(TRIPLE + "ǅ" * 200_000 + "\n"), ["inspect", "f.ttl"]),
     "F9 blank lines first": ("f.csv", text("\n \r\n" * 800_000 + FACTS.format("a")), ["inspect", "f.csv"]),
     "F10 a long literal": ("f.ttl", text(f'<http://e/s> <http://e/p> "{"A" * (17 << 20)}" .\n'), ["inspect", "f.ttl"]),
     "F11 standard output closed": (None, None, [*ALIGN, "new.tsv"]),
     "F12 a narrow encoding": ("f.csv", text(FACTS.format("é")), ["inspect", "f.csv"]),
-    "F13 -o of a folder": (None, None, [*ALIGN, "."]),
+    "F13 -o names a folder": (None, None, [*ALIGN, "."]),
     "F14 NUL in a path": ("f.toml", text('seeds = "a\\u0000b"\n'), [*ALIGN, "new.tsv", "--config", "f.toml"]),
     "F15 a million threads": (None, None, [*ALIGN, "new.tsv", "--threads", "99999999"]),
-    "F4 a byte of Parquet": (
+    "F4 one wrong byte in Parquet": (
         "f.parquet",
         lambda path: _with_byte(path, GOLDEN / "links.parquet", 168, 0x25),
         ["evaluate", "f.parquet", "--gold", str(GOLDEN / "gold.tsv")],
     ),
-    "F18 a verdict that is none": (
+    "F18 an unknown verdict": (
         "f.db",
         lambda path: _with_verdict(path),
         ["align", str(GOLDEN / "source.csv"), str(GOLDEN / "target.csv"), "--seeds", "f.db", "-o", "n.tsv"],
     ),
-    "F19 texts in the record": (
+    "F19 texts for numbers in the record": (
         "links.tsv.run.json",
         lambda path: path.write_text(json.dumps(_without_numbers(json.loads(path.read_text())))) and None,
         ["report", "links.tsv", "-o", "r.html"],
@@ -251,7 +251,7 @@ def locked_elsewhere(version: Version) -> str:
             post.join()
             other.execute("ROLLBACK")
     if seconds > 5:
-        return f"all pages stand still for {seconds:.0f} s, then {answers[0]}"
+        return f"all pages hang for {seconds:.0f} s, then status {answers[0]}"
     return f"a bare {answers[0]}" if answers[0] in (0, 500) else "held"
 
 
@@ -354,16 +354,16 @@ def bound_by_permissions() -> None:
 
 
 TRIED: dict[str, Callable[[Version], str]] = {
-    "F16 a stage that lies elsewhere": stage_elsewhere,
+    "F16 a stage outside the run's folder": stage_elsewhere,
     "F17 a file locked elsewhere": locked_elsewhere,
     "F20 half-open connections": half_open,
     "F21 a number of 5,000 digits": long_number,
     "F22 SIGTERM while writing": left_behind,
-    "F23 a name foreseen": foreseen,
-    "F25 names on a terminal": raw_names,
-    "F26 a scheduler that lies": lying_scheduler,
-    "F27 decisions in memory": in_memory,
-    "F28 a run that is only read": read_only,
+    "F23 a predictable temporary name": foreseen,
+    "F25 control characters in names": raw_names,
+    "F26 a scheduler that answers junk": lying_scheduler,
+    "F27 decisions kept in memory": in_memory,
+    "F28 a read-only run": read_only,
 }
 
 

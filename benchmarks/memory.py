@@ -1,4 +1,4 @@
-"""Memory of a run against its limit and against the least that is calculated before it begins.
+"""Memory of a run against its limit and against the lower estimate before it begins.
 
     python benchmarks/memory.py METHOD ENTITIES LIMIT
 

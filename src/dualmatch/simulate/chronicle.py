@@ -114,7 +114,7 @@ def simulate_chronicle(world: ChronicleWorld) -> ChroniclePair:
 
 
 def write_chronicle(pair: ChroniclePair, path: str | Path, *, force: bool = False) -> Path:
-    """Write both files, the true pairs and the options into a folder, whole or not at all."""
+    """Write both files, the true pairs and the options into a folder, atomically."""
     path = Path(os.path.abspath(path))
     names = (ARCHIVE_FILE, REGISTER_FILE, TRUE_PAIRS, "world.json")
     with replacing_folder(path, names, force, "simulation") as draft:

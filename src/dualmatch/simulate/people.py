@@ -93,7 +93,7 @@ def simulate_people(world: PeopleWorld) -> PeoplePair:
 
 
 def write_people(pair: PeoplePair, path: str | Path, table_format: str = "csv", *, force: bool = False) -> Path:
-    """Write both tables, the true pairs and the options into a folder, whole or not at all."""
+    """Write both tables, the true pairs and the options into a folder, atomically."""
     path = Path(os.path.abspath(path))
     names = [f"{name}.{each}" for each in TABLE_FORMATS for name in ("archive", "register")]
     with replacing_folder(path, (*names, TRUE_PAIRS, "world.json"), force, "simulation") as draft:
