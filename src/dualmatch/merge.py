@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, get_args
 import polars as pl
 
 from dualmatch.errors import InputError, counted
-from dualmatch.graph.fact_table import fact_table
-from dualmatch.graph.frames import ArrowFrame, frame_of, is_frame, pairs_of
+from dualmatch.graph.frames import ArrowFrame, fact_table, frame_of, is_frame, pairs_of
 from dualmatch.graph.literals import LiteralPair, Literals
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.validation import as_reading

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dualmatch.charts.svg import waterfall
 from dualmatch.charts.timeline import Lane, Span, timeline
-from dualmatch.charts.waterfall import waterfall
 
 NAMES = ("here", "there")
 SHEETS = ("review/static/review.css",)

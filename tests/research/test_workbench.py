@@ -33,7 +33,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
 @pytest.fixture(autouse=True)
 def quick_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine's unit takes a second a cell to measure."""
-    monkeypatch.setattr("dualmatch.research.experiments.cost.quick_unit_seconds", lambda: 1.0)
+    monkeypatch.setattr("dualmatch.research.experiments.workbench.quick_unit_seconds", lambda: 1.0)
 
 
 def aligned(bench: Workbench, setting: Setting, **options: object) -> tuple[Alignment, Result]:

@@ -1,13 +1,19 @@
-"""Data frames of any library that exports Arrow: polars, pandas, pyarrow, duckdb."""
+"""Data frames of any library that exports Arrow (polars, pandas, pyarrow, duckdb), and a graph as one."""
 
 from __future__ import annotations
 
-from typing import Final, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dualmatch.errors import InputError
 from dualmatch.files.panics import panics_unprinted
+from dualmatch.graph.times import UNKNOWN, format_date
+
+if TYPE_CHECKING:
+    from dualmatch.graph.model import TemporalGraph
 
 _BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, TypeError)
 
@@ -40,3 +46,28 @@ def pairs_of(frame: ArrowFrame, name: str) -> list[tuple[object, object]]:
     if len(columns) != 2:
         raise InputError(f"{name}: columns {', '.join(table.columns)}; name two of them source and target")
     return list(table.select(columns).drop_nulls(columns[1]).iter_rows())
+
+
+def fact_table(graph: TemporalGraph) -> pl.DataFrame:
+    """Columns ``head``, ``relation``, ``tail``, ``begin`` and ``end`` as text, a row a fact; null where unknown.
+
+    Dates of single entities follow; they have no tail (null).
+    """
+    entities, relations = (pl.Series(names, dtype=pl.String) for names in (graph.entities, graph.relations))
+    begin, end = graph.times
+    return pl.DataFrame(
+        {
+            "head": entities.gather(np.append(graph.head, graph.dates.entity)),
+            "relation": relations.gather(np.append(graph.relation, graph.dates.relation)),
+            "tail": entities.gather(graph.tail).extend_constant(None, len(graph.dates)),
+            "begin": _texts(begin, graph.opaque_times),
+            "end": _texts(end, graph.opaque_times),
+        }
+    )
+
+
+def _texts(codes: NDArray[np.int32], opaque: bool) -> pl.Series:
+    distinct, rows = np.unique(codes, return_inverse=True)
+    show = str if opaque else format_date
+    texts = pl.Series([None if code == UNKNOWN else show(code) for code in distinct.tolist()], dtype=pl.String)
+    return texts.gather(rows)

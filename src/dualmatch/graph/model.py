@@ -20,7 +20,7 @@ from dualmatch.charts.markup import visible
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column
-from dualmatch.graph.fact_table import fact_table
+from dualmatch.graph.frames import fact_table
 from dualmatch.graph.shown_name import ShownName, shown_name
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.graph.written_dates import parse_span

@@ -9,9 +9,9 @@ from typing import Final, Literal, get_args
 import numpy as np
 from markupsafe import Markup
 
+from dualmatch.charts.svg import waterfall
 from dualmatch.charts.timeline import Lane, Span
 from dualmatch.charts.timeline import timeline as drawn
-from dualmatch.charts.waterfall import waterfall
 from dualmatch.decode.shortlist import ordered
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.explain.explain import contradicting, ends_of, fact_of, sides_of_entity, time_rows

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
-from dualmatch.channels.evidence.context import with_context
+from dualmatch.channels.evidence.neighbourhood import with_context
 from dualmatch.channels.evidence.relations import RelationAlignment, align_relations
 from dualmatch.decode.assignment import assign
 from dualmatch.decode.one_to_one import Candidates, match

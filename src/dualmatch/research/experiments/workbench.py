@@ -6,7 +6,9 @@ computed that a finished cell holds. The time channel is learning-free and quick
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -18,16 +20,17 @@ from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan
 from dualmatch.evaluate import evaluate, pair_quality, paper_ranking, ranking
 from dualmatch.graph.arrays import Pairs
+from dualmatch.memory import peak_since
 from dualmatch.methods.align import align, decode_channels, time_plan, train
 from dualmatch.methods.alignment import Alignment, SoftPlan
 from dualmatch.methods.context import MethodContext
+from dualmatch.methods.resources import quick_unit_seconds
 from dualmatch.methods.run_store import NullStore
 from dualmatch.progress import Progress, Stages
 from dualmatch.research.baselines import BASELINES
 from dualmatch.research.baselines.run import BaselineOptions, run_baseline
 from dualmatch.research.baselines.scores import SparseScores, plan_of
 from dualmatch.research.experiments.cells import Arrays, Cells, Key, Result, computed
-from dualmatch.research.experiments.cost import Cost, measured
 from dualmatch.research.experiments.paper import Setting
 from dualmatch.research.experiments.subject import Subject
 
@@ -307,3 +310,34 @@ def rankings_of(plan: SoftPlan, sets: Mapping[str, Pairs]) -> Result:
         "paper": {name: asdict(paper_ranking(plan, pairs)) for name, pairs in sets.items()},
         "open": {name: asdict(ranking(rank_of_source[pairs[:, 0]])) for name, pairs in sets.items()},
     }
+
+
+@dataclass
+class Cost:
+    """Filled in when the computation has ended."""
+
+    unit: float
+    seconds: float = 0.0
+    cpu: float = 0.0
+    peak_mb: float | None = None
+
+    @contextmanager
+    def counted(self, sign: int = 1) -> Iterator[None]:
+        """Count what is done within; with a sign of −1, leave it out of what is counted around it."""
+        seconds, cpu = time.perf_counter(), time.process_time()
+        yield
+        self.seconds += sign * (time.perf_counter() - seconds)
+        self.cpu += sign * (time.process_time() - cpu)
+
+    def figures(self) -> Result:
+        """As cells keep it, but for the seconds: they have them stage by stage."""
+        return {"cpu_seconds": self.cpu, "unit_seconds": self.unit, "peak_mb": self.peak_mb}
+
+
+@contextmanager
+def measured() -> Iterator[Cost]:
+    """Measure what is done within."""
+    cost = Cost(quick_unit_seconds())
+    with peak_since() as peak, cost.counted():
+        yield cost
+    cost.peak_mb = peak()

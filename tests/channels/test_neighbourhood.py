@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dualmatch.channels.evidence import context
+from dualmatch.channels.evidence import neighbourhood
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
-from dualmatch.channels.evidence.context import with_context
 from dualmatch.channels.evidence.fact_views import fact_sides
+from dualmatch.channels.evidence.neighbourhood import with_context
 from dualmatch.channels.evidence.tokens import TokenBuilder
 from dualmatch.engine import InProcess
 from dualmatch.simulate import World, simulate
@@ -33,7 +33,7 @@ def test_closed_entities_stay_as_they_are_and_open_ones_gain() -> None:
 
 def test_where_pairs_are_too_many_only_candidates_are_ordered(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = ranked()
-    monkeypatch.setattr(context, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(neighbourhood, "_MOST_PAIRS", 0)
     some = ranked()
     listed = SIMILARITY.toarray() > 0
     assert np.array_equal(some > 0, listed)
