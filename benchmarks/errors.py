@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dualmatch.evaluate.causes import CAUSES, cause_of
 from dualmatch.methods.evidence import MORE_LIKELY_THAN_NOT, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.readers.benchmark_folder import read_folder
+from dualmatch.report.against_gold import CAUSES, cause_of
 
 
 def main() -> None:

@@ -250,7 +250,7 @@ def make_seeds(place: Path) -> None:
     """Write all seeds into a folder."""
     from dualmatch.cli.main import main
     from dualmatch.links.decisions import DecisionLog
-    from dualmatch.links.opinions import Verdict
+    from dualmatch.links.opinions import ReviewVerdict
     from dualmatch.simulate import World, simulate, write_folder
 
     for name, content in _graphs().items():
@@ -273,8 +273,8 @@ def make_seeds(place: Path) -> None:
         _begun(place, name)
     (place / "config.toml").write_text('method = "evidence"\nmin_confidence = 0.4\nseeds = "seeds.tsv"\n[source]\n')
     log = DecisionLog.open(place / "decisions.db")
-    log.decide(Verdict.ACCEPT, "e0", "q0", 0)
-    log.decide(Verdict.NO_MATCH, "e1", None, 0)
+    log.decide(ReviewVerdict.ACCEPT, "e0", "q0", 0)
+    log.decide(ReviewVerdict.NO_MATCH, "e1", None, 0)
     log.close()
 
 

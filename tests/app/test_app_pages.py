@@ -26,7 +26,7 @@ from dualmatch.app.serve import AppServer
 from dualmatch.app.workspace import Workspace
 from dualmatch.cli.main import main
 from dualmatch.links.decisions import ConflictError, read_decisions
-from dualmatch.links.opinions import Verdict
+from dualmatch.links.opinions import ReviewVerdict
 from dualmatch.report.findings import Findings, gather
 from dualmatch.review.queue import Tab
 from dualmatch.simulate.people import TRUE_PAIRS
@@ -518,7 +518,7 @@ def test_a_review_is_opened_anew_after_a_new_run(aligned: AppServer) -> None:
     assert after is not before
     assert after.session.log.state.last == 0
     with pytest.raises(ConflictError, match="look again"):  # the old one holds no file open
-        before.session.log.decide(Verdict.SKIP, "x", None, 0)
+        before.session.log.decide(ReviewVerdict.SKIP, "x", None, 0)
 
 
 def test_a_pair_that_is_not_aligned_has_no_report(serving: AppServer, client: Client) -> None:

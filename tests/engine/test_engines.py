@@ -21,7 +21,7 @@ from conftest import refused
 from dualmatch import align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess, at_once
-from dualmatch.engine.exchange import store
+from dualmatch.engine.operands import store
 from dualmatch.errors import InputError, OutputError
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
@@ -270,7 +270,7 @@ def test_nothing_stays_placed_where_the_second_operand_cannot_be(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         save(path, *rest, **options)
 
-    monkeypatch.setattr("dualmatch.engine.exchange.np.save", full)
+    monkeypatch.setattr("dualmatch.engine.operands.np.save", full)
     first, second = np.arange(20_000.0), sp.eye(3).tocsr()
     with pytest.raises(OutputError, match="No space left"), without_workers(tmp_path).placed(first, second):
         pass

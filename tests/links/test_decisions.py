@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dualmatch import InputError, OutputError
 from dualmatch.links.decisions import ConflictError, DecisionLog, is_decisions, read_decisions
-from dualmatch.links.opinions import Decision, DecisionState, Verdict
+from dualmatch.links.opinions import Decision, DecisionState, ReviewVerdict
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def log(tmp_path: Path) -> Iterator[DecisionLog]:
 
 
 def test_every_verdict_has_its_say(log: DecisionLog) -> None:
-    first = log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
-    log.decide(Verdict.REJECT, "Bob", "Q2", 0)
-    log.decide(Verdict.NO_MATCH, "Cleo", None, 0)
-    log.decide(Verdict.SKIP, "Dora", None, 0)
+    first = log.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0)
+    log.decide(ReviewVerdict.REJECT, "Bob", "Q2", 0)
+    log.decide(ReviewVerdict.NO_MATCH, "Cleo", None, 0)
+    log.decide(ReviewVerdict.SKIP, "Dora", None, 0)
     now = log.state
     assert [now.of(name).status for name in ("Ada", "Bob", "Cleo", "Dora", "Eve")] == [
         "accepted",
@@ -43,7 +43,7 @@ def test_every_verdict_has_its_say(log: DecisionLog) -> None:
     ]
     assert now.accepted == [("Ada", "Q1")]
     assert now.forbidden == [("Bob", "Q2"), ("Cleo", None)]
-    log.decide(Verdict.REJECT, "Ada", "Q1", first)
+    log.decide(ReviewVerdict.REJECT, "Ada", "Q1", first)
     assert log.state.of("Ada").status == "rejected"
     assert log.state.holder == {}
     log.close()
@@ -53,9 +53,9 @@ def test_every_verdict_has_its_say(log: DecisionLog) -> None:
 
 
 def test_undo_takes_back_any_decision_once(log: DecisionLog) -> None:
-    first = log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
-    second = log.decide(Verdict.NO_MATCH, "Ada", None, first)
-    third = log.decide(Verdict.SKIP, "Bob", None, 0)
+    first = log.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0)
+    second = log.decide(ReviewVerdict.NO_MATCH, "Ada", None, first)
+    third = log.decide(ReviewVerdict.SKIP, "Bob", None, 0)
     log.undo(second)
     assert log.state.of("Ada").partner == "Q1"
     assert log.state.of("Ada").last == third + 1
@@ -69,17 +69,17 @@ def test_undo_takes_back_any_decision_once(log: DecisionLog) -> None:
 
 
 def test_an_undo_gives_no_target_to_two(log: DecisionLog) -> None:
-    first = log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
-    second = log.decide(Verdict.NO_MATCH, "Ada", None, first)
-    log.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
+    first = log.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0)
+    second = log.decide(ReviewVerdict.NO_MATCH, "Ada", None, first)
+    log.decide(ReviewVerdict.ACCEPT, "Bob", "Q1", 0)
     with pytest.raises(ConflictError, match="'Q1' was accepted for 'Bob' already"):
         log.undo(second)
     assert log.state.accepted == [("Bob", "Q1")]
 
 
 def test_many_at_once_and_back(log: DecisionLog) -> None:
-    log.decide(Verdict.NO_MATCH, "Ada", None, 0)
-    held = log.decide(Verdict.ACCEPT, "Bob", "Q2", 0)
+    log.decide(ReviewVerdict.NO_MATCH, "Ada", None, 0)
+    held = log.decide(ReviewVerdict.ACCEPT, "Bob", "Q2", 0)
     pairs = [("Ada", "Q1"), ("Cleo", "Q3"), ("Dora", "Q2"), ("Eve", "Q5"), ("Fay", "Q5")]
     with pytest.raises(ConflictError, match="decisions have changed in the meantime"):
         log.accept_all(pairs, held - 1)
@@ -99,7 +99,7 @@ def reviewers(path: Path, *names: str) -> list[DecisionLog]:
 
 def test_who_decided_and_why_is_kept(tmp_path: Path) -> None:
     (log,) = reviewers(tmp_path / "d.db", "ada")
-    log.decide(Verdict.ACCEPT, "Ada", "Q1", 0, "  the same birthday ")
+    log.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0, "  the same birthday ")
     (row,) = log.live()
     assert (row.reviewer, row.note, row.batch, row.settles) == ("ada", "the same birthday", None, False)
     with pytest.raises(InputError, match="--reviewer"):
@@ -124,8 +124,8 @@ def test_reviewers_agree_or_differ(
 ) -> None:
     for number, order in enumerate(((one, other), (other, one))):
         ada, bob = reviewers(tmp_path / f"{number}.db", "ada", "bob")
-        first = ada.decide(Verdict(order[0][0]), "Ada", order[0][1], 0)
-        bob.decide(Verdict(order[1][0]), "Ada", order[1][1], first)
+        first = ada.decide(ReviewVerdict(order[0][0]), "Ada", order[0][1], 0)
+        bob.decide(ReviewVerdict(order[1][0]), "Ada", order[1][1], first)
         now = ada.state
         assert now.of("Ada").status == status
         assert [*now.disputed] == (["Ada"] if status == "disputed" else [])
@@ -136,12 +136,12 @@ def test_reviewers_agree_or_differ(
 
 def test_a_dispute_is_settled_by_who_decides_on_it(tmp_path: Path) -> None:
     ada, bob, cleo = reviewers(tmp_path / "d.db", "ada", "bob", "cleo")
-    last = bob.decide(Verdict.NO_MATCH, "Ada", None, ada.decide(Verdict.ACCEPT, "Ada", "Q1", 0))
-    last = cleo.decide(Verdict.SKIP, "Ada", None, last)
+    last = bob.decide(ReviewVerdict.NO_MATCH, "Ada", None, ada.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0))
+    last = cleo.decide(ReviewVerdict.SKIP, "Ada", None, last)
     assert ada.state.of("Ada").status == "disputed"
-    settled = cleo.decide(Verdict.ACCEPT, "Ada", "Q2", last)
+    settled = cleo.decide(ReviewVerdict.ACCEPT, "Ada", "Q2", last)
     assert ada.state.accepted == [("Ada", "Q2")]
-    again = ada.decide(Verdict.ACCEPT, "Ada", "Q1", settled)  # whoever is not content can dispute it again
+    again = ada.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", settled)  # whoever is not content can dispute it again
     assert bob.state.of("Ada").status == "disputed"
     ada.undo(again)
     assert ada.state.last_of("cleo") == cleo.live()[-1]
@@ -151,8 +151,8 @@ def test_a_dispute_is_settled_by_who_decides_on_it(tmp_path: Path) -> None:
 
 def test_a_target_that_a_dispute_set_free_is_not_given_back_twice(tmp_path: Path) -> None:
     ada, bob = reviewers(tmp_path / "d.db", "ada", "bob")
-    other = bob.decide(Verdict.NO_MATCH, "Ada", None, ada.decide(Verdict.ACCEPT, "Ada", "Q1", 0))
-    ada.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
+    other = bob.decide(ReviewVerdict.NO_MATCH, "Ada", None, ada.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0))
+    ada.decide(ReviewVerdict.ACCEPT, "Bob", "Q1", 0)
     with pytest.raises(ConflictError, match="'Q1' was accepted for 'Bob' already"):
         bob.undo(other)
 
@@ -169,19 +169,19 @@ def test_a_file_of_0_1_0_is_read_as_it_is_and_continued(tmp_path: Path) -> None:
     assert ada.state.forbidden == before.forbidden
     assert all(row.reviewer is None for row in ada.live())
     source = next(iter(before.decided))
-    ada.decide(Verdict.ACCEPT, source, "new partner", ada.state.of(source).last)
+    ada.decide(ReviewVerdict.ACCEPT, source, "new partner", ada.state.of(source).last)
     assert ada.state.of(source).status == "accepted"  # whoever continues the file disputes nobody
     assert {*ada.state.of(source).opinions} == {"ada"}
 
 
 def test_decisions_of_others_are_taken_in_once(tmp_path: Path) -> None:
     (ada,), (bob,) = reviewers(tmp_path / "ada.db", "ada"), reviewers(tmp_path / "bob.db", "bob")
-    ada.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
-    ada.decide(Verdict.ACCEPT, "Bob", "Q2", 0)
-    bob.decide(Verdict.NO_MATCH, "Ada", None, 0)
-    undone = bob.decide(Verdict.SKIP, "Bob", None, 0)
+    ada.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0)
+    ada.decide(ReviewVerdict.ACCEPT, "Bob", "Q2", 0)
+    bob.decide(ReviewVerdict.NO_MATCH, "Ada", None, 0)
+    undone = bob.decide(ReviewVerdict.SKIP, "Bob", None, 0)
     bob.undo(undone)
-    bob.decide(Verdict.ACCEPT, "Cleo", "Q2", 0)
+    bob.decide(ReviewVerdict.ACCEPT, "Cleo", "Q2", 0)
     bob.accept_all([("Dora", "Q4"), ("Eve", "Q5")], bob.state.last)
     assert ada.add_from(bob, "bob.db") == (5, 1)  # Q2 is Bob's
     now = ada.state
@@ -199,12 +199,12 @@ def test_what_nobody_looked_at_is_known(tmp_path: Path) -> None:
     (ada,), (bob,) = reviewers(tmp_path / "ada.db", "ada"), reviewers(tmp_path / "bob.db", "bob")
     bob.accept_all([("Dora", "Q4"), ("Eve", "Q5"), ("Hal", "Q8")], 0)
     bob.accept_all([("Finn", "Q6"), ("Gus", "Q7")], 3, whole=True)
-    ada.decide(Verdict.ACCEPT, "Eve", "Q5", 0)
+    ada.decide(ReviewVerdict.ACCEPT, "Eve", "Q5", 0)
     ada.add_from(bob, "bob.db")
     unseen = {source for source, _ in ada.state.accepted if ada.state.of(source).unseen}
     assert unseen == {"Dora", "Hal"}  # Ada has seen Eve's, and Bob looked at two together
-    bob.decide(Verdict.REJECT, "Hal", "Q8", 3)
-    bob.decide(Verdict.ACCEPT, "Dora", "Q4", 1)
+    bob.decide(ReviewVerdict.REJECT, "Hal", "Q8", 3)
+    bob.decide(ReviewVerdict.ACCEPT, "Dora", "Q4", 1)
     assert not any(bob.state.of(source).unseen for source in ("Hal", "Dora"))
     ada.undo(ada.live()[-1].id)
     assert [source for source, _ in ada.state.accepted] == ["Dora", "Eve", "Hal"]  # a batch of its own
@@ -218,19 +218,19 @@ def other(log: DecisionLog) -> Iterator[DecisionLog]:
 
 
 def test_what_another_tab_did_is_noticed(log: DecisionLog, other: DecisionLog) -> None:
-    first = log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
+    first = log.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0)
     with pytest.raises(ConflictError, match="'Ada' was decided elsewhere"):
-        other.decide(Verdict.REJECT, "Ada", "Q1", 0)
+        other.decide(ReviewVerdict.REJECT, "Ada", "Q1", 0)
     with pytest.raises(ConflictError, match="'Q1' was accepted for 'Ada' already"):
-        other.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
+        other.decide(ReviewVerdict.ACCEPT, "Bob", "Q1", 0)
     other.undo(first)
-    log.decide(Verdict.ACCEPT, "Bob", "Q1", 0)
+    log.decide(ReviewVerdict.ACCEPT, "Bob", "Q1", 0)
     assert other.state.holder == {"Q1": "Bob"}
     assert [row.verdict for row in other.live()] == ["accept"]
 
 
 def test_nothing_can_be_changed_or_deleted(log: DecisionLog) -> None:
-    log.decide(Verdict.ACCEPT, "Ada", "Q1", 0)
+    log.decide(ReviewVerdict.ACCEPT, "Ada", "Q1", 0)
     raw = sqlite3.connect(log.path)
     for statement in ("UPDATE decisions SET target = 'Q2'", "DELETE FROM decisions"):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
@@ -242,15 +242,15 @@ def test_nothing_can_be_changed_or_deleted(log: DecisionLog) -> None:
 
 
 def test_a_disk_that_takes_nothing_is_told(log: DecisionLog) -> None:
-    log.decide(Verdict.SKIP, "Ada", None, 0)
+    log.decide(ReviewVerdict.SKIP, "Ada", None, 0)
     for limit in ("query_only = ON", "max_page_count = 1"):
         log._connection.execute(f"PRAGMA {limit}")
         with pytest.raises(OutputError, match=r"decisions\.db: cannot be written \(.*nothing was decided"):
-            log.decide(Verdict.ACCEPT, "Bob", "Q" * 100_000, 0)
+            log.decide(ReviewVerdict.ACCEPT, "Bob", "Q" * 100_000, 0)
         log._connection.execute("PRAGMA query_only = OFF")
     assert [row.source for row in log.live()] == ["Ada"]
     log._connection.execute("PRAGMA max_page_count = 1000000")
-    log.decide(Verdict.ACCEPT, "Bob", "Q2", 0)
+    log.decide(ReviewVerdict.ACCEPT, "Bob", "Q2", 0)
 
 
 def test_many_threads_and_one_winner(log: DecisionLog) -> None:
@@ -258,7 +258,7 @@ def test_many_threads_and_one_winner(log: DecisionLog) -> None:
 
     def click(number: int) -> None:
         try:
-            log.decide(Verdict.ACCEPT, "Ada", f"Q{number}", 0)
+            log.decide(ReviewVerdict.ACCEPT, "Ada", f"Q{number}", 0)
             outcomes.append("decided")
         except ConflictError:
             outcomes.append("refused")
@@ -275,7 +275,7 @@ def test_many_threads_and_one_winner(log: DecisionLog) -> None:
 def _accept(path: Path, name: str) -> None:
     with closing(DecisionLog.open(path)) as log:
         for number in range(10):
-            log.decide(Verdict.ACCEPT, f"{name}{number}", f"Q{name}{number}", 0)
+            log.decide(ReviewVerdict.ACCEPT, f"{name}{number}", f"Q{name}{number}", 0)
 
 
 def test_two_processes_lose_nothing(log: DecisionLog) -> None:
@@ -293,7 +293,7 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from dualmatch.links.decisions import *\n"
         "log = DecisionLog.open(Path(sys.argv[1]))\n"
         "for n in range(10**6):\n"
-        "    log.decide(Verdict.ACCEPT, f'e{n}', f'Q{n}', 0); print(n, flush=True)\n"
+        "    log.decide(ReviewVerdict.ACCEPT, f'e{n}', f'Q{n}', 0); print(n, flush=True)\n"
     )
     path = tmp_path / "decisions.db"
     process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
@@ -345,13 +345,13 @@ def test_undone_decisions_are_as_if_never_made(rows: list[tuple[str, int]]) -> N
         if verdict == "undo":
             last = one_by_one.last_of("")
             if last is not None:
-                one_by_one.add(Decision(number, "", Verdict.UNDO, last.source, undoes=last.id))
+                one_by_one.add(Decision(number, "", ReviewVerdict.UNDO, last.source, undoes=last.id))
                 kept.pop()
             continue
         target = f"Q{who % 2}" if verdict in ("accept", "reject") else None
         if verdict == "accept" and one_by_one.holder.get(target or "", f"e{who}") != f"e{who}":
             continue
-        kept.append(Decision(number, "", Verdict(verdict), f"e{who}", target))
+        kept.append(Decision(number, "", ReviewVerdict(verdict), f"e{who}", target))
         one_by_one.add(kept[-1])
     afresh = DecisionState()
     for row in kept:

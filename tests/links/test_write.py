@@ -25,7 +25,7 @@ from dualmatch import InputError, OutputError, TemporalGraph, align
 from dualmatch.graph.iris import is_iri
 from dualmatch.links.decisions import DecisionLog
 from dualmatch.links.naming import Naming
-from dualmatch.links.opinions import Verdict
+from dualmatch.links.opinions import ReviewVerdict
 from dualmatch.links.read import LinksFile
 from dualmatch.links.sssom import curie_map
 from dualmatch.links.write import LINK_FORMATS, link_format, write_alignment, write_links
@@ -266,7 +266,7 @@ def test_sssom_of_decisions_is_valid(tmp_path: Path, verdicts: str) -> None:
     with closing(DecisionLog.open(tmp_path / "decisions.db")) as log:
         for verdict in verdicts.split():
             about_a_pair = verdict in ("accept", "reject")
-            log.decide(Verdict(verdict), names[verdict], f"Q {verdict}" if about_a_pair else None, 0)
+            log.decide(ReviewVerdict(verdict), names[verdict], f"Q {verdict}" if about_a_pair else None, 0)
         data = decisions_sssom(log, Naming(), {})
     path = tmp_path / "decisions.sssom.tsv"
     path.write_bytes(data)

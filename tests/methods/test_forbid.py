@@ -16,7 +16,7 @@ from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.similarity import HeldSimilarity
 from dualmatch.graph.arrays import NO_PARTNER
 from dualmatch.links.decisions import DecisionLog
-from dualmatch.links.opinions import Verdict
+from dualmatch.links.opinions import ReviewVerdict
 from dualmatch.links.read import read_links
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
@@ -112,10 +112,10 @@ def test_decisions_and_files_on_the_command_line(small_world: Path, tmp_path: Pa
     main(["align", str(small_world), "-o", str(first), "-q"])
     pairs, _ = read_links(first)
     log = DecisionLog.open(tmp_path / "decisions.db")
-    log.decide(Verdict.ACCEPT, *pairs[0], 0)
+    log.decide(ReviewVerdict.ACCEPT, *pairs[0], 0)
     for source, target in pairs[1:4]:
-        log.decide(Verdict.REJECT, source, target, 0)
-    log.decide(Verdict.NO_MATCH, pairs[5][0], None, 0)
+        log.decide(ReviewVerdict.REJECT, source, target, 0)
+    log.decide(ReviewVerdict.NO_MATCH, pairs[5][0], None, 0)
     log.close()
     rows = [*(f"{source}\t{target}" for source, target in pairs[1:4]), f"{pairs[5][0]}\t"]
     (tmp_path / "rejected.tsv").write_text("\n".join(rows) + "\n")
@@ -150,8 +150,8 @@ def test_what_cannot_be_forbidden_is_told(
 ) -> None:
     folder, out = make_folder(wrong="10\t20\n99\t21\n", names="Ada\tQ7\nAda\tQ9\n", one="Ada\n"), tmp_path / "links.tsv"
     log = DecisionLog.open(tmp_path / "strangers.db")
-    log.decide(Verdict.ACCEPT, "Zeno", "Q7", 0)
-    log.decide(Verdict.REJECT, "Ada", "Q0", 0)
+    log.decide(ReviewVerdict.ACCEPT, "Zeno", "Q7", 0)
+    log.decide(ReviewVerdict.REJECT, "Ada", "Q0", 0)
     log.close()
     (tmp_path / "other.db").write_bytes(b"SQLite format 3\x00" + bytes(100))
     call = ["align", str(folder), "-o", str(out)]

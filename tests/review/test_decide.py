@@ -20,7 +20,7 @@ from conftest import refused
 from dualmatch.charts.markup import chance
 from dualmatch.cli.main import main
 from dualmatch.links.decisions import ConflictError, DecisionLog, read_decisions
-from dualmatch.links.opinions import Verdict
+from dualmatch.links.opinions import ReviewVerdict
 from dualmatch.links.read import read_links
 from dualmatch.review.export import FINAL_LINKS, final_table
 from dualmatch.review.filter import Filter
@@ -504,7 +504,7 @@ def test_on_the_command_line(links: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(ReviewServer, "run", lambda self: self._bound.close())
     for name, target in (("ada", "Q1"), ("bob", "Q2")):
         log = DecisionLog.open(links.with_name(f"{name}.db"), reviewer=name)
-        log.decide(Verdict.ACCEPT, "s-001", target, 0)
+        log.decide(ReviewVerdict.ACCEPT, "s-001", target, 0)
         log.close()
     mine = links.with_name("ada.db")
     call = ["review", str(links), "--no-open", "--decisions", str(mine), "--reviewer", " ada "]

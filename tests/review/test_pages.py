@@ -17,7 +17,7 @@ import pytest
 from conftest import refused
 from dualmatch.cli.main import main
 from dualmatch.links.decisions import DecisionLog, read_decisions
-from dualmatch.links.opinions import Verdict
+from dualmatch.links.opinions import ReviewVerdict
 from dualmatch.links.read import read_links
 from dualmatch.review.filter import Filter
 from dualmatch.review.queue import Tab
@@ -243,8 +243,8 @@ def test_decisions_of_other_graphs_are_reported_and_ignored(
     links: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = DecisionLog.open(links.with_name("links.tsv.decisions.db"))
-    log.decide(Verdict.ACCEPT, "Zeno", "Q1", 0)
-    log.decide(Verdict.NO_MATCH, "Hypatia", None, 0)
+    log.decide(ReviewVerdict.ACCEPT, "Zeno", "Q1", 0)
+    log.decide(ReviewVerdict.NO_MATCH, "Hypatia", None, 0)
     log.close()
     with monkeypatch.context() as patched:
         patched.setattr(ReviewServer, "run", lambda self: self._bound.close())

@@ -14,7 +14,7 @@ import pytest
 
 from dualmatch import InputError
 from dualmatch.links.decisions import DecisionLog, read_decisions
-from dualmatch.links.opinions import Verdict
+from dualmatch.links.opinions import ReviewVerdict
 from dualmatch.review import requests, serve
 from dualmatch.review.serve import ReviewServer
 from reviewing import Client
@@ -121,7 +121,7 @@ def test_decisions_are_kept_in_a_file_whatever_it_is_called(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     session = serve.open_session(links, Path(":memory:"))
-    session.log.decide(Verdict.SKIP, "Ada", None, 0)
+    session.log.decide(ReviewVerdict.SKIP, "Ada", None, 0)
     session.log.close()
     assert read_decisions(tmp_path / ":memory:").of("Ada").status == "skipped"
 
@@ -142,7 +142,7 @@ SPOILT = (
 def test_a_spoilt_file_of_decisions_is_refused(tmp_path: Path, change: str) -> None:
     path = tmp_path / "decisions.db"
     log = DecisionLog.open(path)
-    log.decide(Verdict.SKIP, "Ada", None, 0)
+    log.decide(ReviewVerdict.SKIP, "Ada", None, 0)
     log.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA ignore_check_constraints = ON")

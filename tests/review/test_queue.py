@@ -19,7 +19,7 @@ from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.verdicts import Verdict
 from dualmatch.explain.basis import ExplanationBasis, basis_of
 from dualmatch.links.decisions import DecisionLog
-from dualmatch.links.opinions import Verdict as Decision
+from dualmatch.links.opinions import ReviewVerdict
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.review.filter import NOT_MINE, Filter
@@ -259,8 +259,8 @@ def test_filters_and_what_comes_next(links: Path, log: DecisionLog) -> None:
     assert len(session.rows(Filter(tab="all", relation="no such"))) == 0
     first, second = every[:2].tolist()
     assert session.after(first, Filter(tab="all")) == second
-    session.log.decide(Decision.SKIP, names[second], None, 0)
-    session.log.decide(Decision.NO_MATCH, names[every[5]], None, 0)
+    session.log.decide(ReviewVerdict.SKIP, names[second], None, 0)
+    session.log.decide(ReviewVerdict.NO_MATCH, names[every[5]], None, 0)
     assert session.after(first, Filter(tab="all")) == every[2]
     assert session.before(int(every[2]), Filter(tab="all")) == second  # though it is decided
     assert session.before(first, Filter(tab="all")) is None
@@ -301,10 +301,10 @@ def test_decisions_win_over_the_seeds_of_the_first_run(tmp_path: Path) -> None:
     source, target = lives()
     basis = basis_of(align(source, target, [("Ada", "Q1"), ("Mary", "Q5")], forbid=[("Percy", "Q7"), ("Echo", None)]))
     log = DecisionLog.open(tmp_path / "d.db")
-    log.decide(Decision.REJECT, "Ada", "Q1", 0)
-    log.decide(Decision.ACCEPT, "Echo", "Q10", 0)
-    log.decide(Decision.NO_MATCH, "Rome", None, 0)
-    log.decide(Decision.ACCEPT, "stranger", "Q9", 0)
+    log.decide(ReviewVerdict.REJECT, "Ada", "Q1", 0)
+    log.decide(ReviewVerdict.ACCEPT, "Echo", "Q10", 0)
+    log.decide(ReviewVerdict.NO_MATCH, "Rome", None, 0)
+    log.decide(ReviewVerdict.ACCEPT, "stranger", "Q9", 0)
     seeds, forbidden = decided(basis, log.state)
     log.close()
     assert seeds == [("Echo", "Q10"), ("Mary", "Q5")]

@@ -37,7 +37,7 @@ class Reason(IntEnum):
     TOO_LITTLE = 3
     TAKEN = 4
     BELOW_ASKED = 5
-    TOLD = 6
+    GIVEN = 6
     NO_PARTNER = 7
     CONTESTED = 8
 
@@ -51,7 +51,7 @@ class Reason(IntEnum):
             Reason.TOO_LITTLE: f"too little evidence{candidate}",
             Reason.TAKEN: f"{best} ({probability:.2f}) is linked to another",
             Reason.BELOW_ASKED: f"{best} ({probability:.2f}) is below the threshold",
-            Reason.TOLD: "given as having none",
+            Reason.GIVEN: "given as having none",
             Reason.NO_PARTNER: f"what it would share is not there{candidate}",
             Reason.CONTESTED: f"others are as likely to be {best} ({probability:.2f} each)",
         }[self]
@@ -101,8 +101,8 @@ def unlinked(
     row = np.setdiff1d(np.arange(len(in_a_fact)), pairs[:, 0])
     taken = np.zeros(n_columns + 1, dtype=bool)  # one more: -1 is no candidate, and not taken
     taken[pairs[:, 1]] = not many_to_one
-    told = np.isin(row, [] if alone is None else alone)
-    best = np.where(in_a_fact[row] & ~told, candidates.column[row], -1)
+    given = np.isin(row, [] if alone is None else alone)
+    best = np.where(in_a_fact[row] & ~given, candidates.column[row], -1)
     probability = np.where(best >= 0, candidates.probability[row], 0.0)
     chance = np.full(len(row), np.nan) if no_partner is None else no_partner[row].astype(np.float64)
     # An entity is at most as likely to have no partner as its best candidate is to be wrong.
@@ -110,7 +110,7 @@ def unlinked(
     with np.errstate(invalid="ignore"):
         is_no_match = in_a_fact[row] & (chance >= NO_MATCH_FROM)
     reasons = {  # the first that holds counts
-        Reason.TOLD: told,
+        Reason.GIVEN: given,
         Reason.NO_FACTS: ~in_a_fact[row],
         Reason.NO_PARTNER: is_no_match,
         Reason.NOTHING_SHARED: best < 0,
@@ -120,7 +120,7 @@ def unlinked(
         Reason.BELOW_ASKED: probability > enough,
     }
     reason = np.select([*reasons.values()], [*reasons], Reason.TOO_LITTLE).astype(np.int8)
-    confidence = np.where(told, 1.0, np.where(is_no_match, chance, np.nan))
+    confidence = np.where(given, 1.0, np.where(is_no_match, chance, np.nan))
     return Unlinked(row, reason, best, probability, confidence)
 
 

@@ -1,7 +1,7 @@
 """Blocks on a Dask cluster: a local one of several processes, or any that is running.
 
 A killed worker costs time, not the run: its blocks are computed again by the others. Operands go through files where
-all workers see the folder (`dualmatch.engine.exchange`), and over the network where they do not.
+all workers see the folder (`dualmatch.engine.operands`), and over the network where they do not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dualmatch.engine.connection import (
     on_all_workers,
     within,
 )
-from dualmatch.engine.exchange import ARRAY_FILE, Stored, store
+from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
 from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 
@@ -237,7 +237,7 @@ class Cluster:
         probe.remove()
         return seen
 
-    def _place_stored(self, operand: Any) -> Stored:
+    def _place_stored(self, operand: Any) -> StoredOperand:
         try:
             return store(operand, self._folder / uuid.uuid4().hex)
         except OSError as error:
@@ -253,7 +253,7 @@ class StalledError(Exception):
 
 def _computed(function: Callable[..., T], *arguments: Any) -> T:
     """On a worker: the block, with what is stored read from its files."""
-    return function(*(each.load() if isinstance(each, Stored) else each for each in arguments))
+    return function(*(each.load() if isinstance(each, StoredOperand) else each for each in arguments))
 
 
 def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:

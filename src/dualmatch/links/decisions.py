@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from dualmatch.errors import DualMatchError, InputError, OutputError
-from dualmatch.links.opinions import Decision, DecisionState, Verdict
+from dualmatch.links.opinions import Decision, DecisionState, ReviewVerdict
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _APPLICATION: Final = 0x64756D61  # "duma"
@@ -136,7 +136,7 @@ class DecisionLog:
     def _busy(self) -> BusyError:
         return BusyError(f"{self.path}: another program holds the file; nothing was decided, so try again in a moment")
 
-    def decide(self, verdict: Verdict, source: str, target: str | None, seen: int, note: str = "") -> int:
+    def decide(self, verdict: ReviewVerdict, source: str, target: str | None, seen: int, note: str = "") -> int:
         """Add a decision; it is on the disk when this returns.
 
         `seen` is the last decision about this source that the reviewer knew of, 0 for none. A `ConflictError` where
@@ -146,7 +146,7 @@ class DecisionLog:
             now = self.state.of(source)
             if now.last != seen:
                 raise ConflictError(f"{source!r} was decided elsewhere in the meantime; look again")
-            settles = now.is_disputed and verdict is not Verdict.SKIP
+            settles = now.is_disputed and verdict is not ReviewVerdict.SKIP
             return self._insert(verdict, source, target, note=note, settles=settles)
 
     def accept_all(self, pairs: Sequence[tuple[str, str]], seen: int, note: str = "", whole: bool = False) -> int:
@@ -162,7 +162,7 @@ class DecisionLog:
             for source, target in pairs:
                 if now.of(source).status == "open" and target not in held:
                     held.add(target)
-                    self._insert(Verdict.ACCEPT, source, target, note=note, batch=batch)
+                    self._insert(ReviewVerdict.ACCEPT, source, target, note=note, batch=batch)
             accepted = len(held) - len(now.holder)
             if whole and accepted < len(pairs):
                 raise ConflictError("one of these entities was decided in the meantime; look again")
@@ -177,7 +177,7 @@ class DecisionLog:
             batch = live[number].batch
             together = [live[number]] if batch is None else [row for row in live.values() if row.batch == batch]
             for row in together:
-                self._insert(Verdict.UNDO, row.source, undoes=row.id)
+                self._insert(ReviewVerdict.UNDO, row.source, undoes=row.id)
 
     def add_from(self, other: DecisionLog, unnamed: str) -> tuple[int, int]:
         """Take in the decisions of another file, `unnamed` for those without a reviewer: how many, how many not.
@@ -232,11 +232,11 @@ class DecisionLog:
         for row in found:
             if not _is_sound(row):
                 raise InputError(f"{self.path}: decision {row[0]!r} is damaged; restore it from an intact copy")
-            yield Decision(row[0], row[1], Verdict(row[2]), *row[3:-1], settles=row[-1] == 1)  # type: ignore[misc]
+            yield Decision(row[0], row[1], ReviewVerdict(row[2]), *row[3:-1], settles=row[-1] == 1)  # type: ignore[misc]
 
     def _insert(
         self,
-        verdict: Verdict,
+        verdict: ReviewVerdict,
         source: str,
         target: str | None = None,
         undoes: int | None = None,
@@ -309,7 +309,7 @@ def _is_busy(error: Exception) -> bool:
 
 def _is_sound(row: tuple[object, ...]) -> bool:
     kinds = zip(row, _COLUMNS.items(), strict=True)
-    return row[2] in [*Verdict] and all(
+    return row[2] in [*ReviewVerdict] and all(
         type(value) is kind or (value is None and name in _OPTIONAL) for value, (name, kind) in kinds
     )
 

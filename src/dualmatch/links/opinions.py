@@ -14,7 +14,7 @@ from typing import Literal
 Status = Literal["open", "accepted", "rejected", "no match", "skipped", "disputed"]
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """What a reviewer can decide: accept and reject concern a pair, the others a source entity."""
 
     ACCEPT = "accept"
@@ -30,7 +30,7 @@ class Decision:
 
     id: int
     at: str
-    verdict: Verdict
+    verdict: ReviewVerdict
     source: str
     target: str | None = None
     undoes: int | None = None
@@ -55,17 +55,17 @@ class Opinion:
     skipped: bool = False  # the last decision was to skip it
     unseen: bool = False  # accepted at once with others: nobody looked at the pair
 
-    def after(self, verdict: Verdict, target: str | None, unseen: bool = False) -> Opinion:
+    def after(self, verdict: ReviewVerdict, target: str | None, unseen: bool = False) -> Opinion:
         """The opinion after one more decision."""
-        now = replace(self, skipped=verdict is Verdict.SKIP)
-        if verdict is Verdict.ACCEPT and target is not None:
+        now = replace(self, skipped=verdict is ReviewVerdict.SKIP)
+        if verdict is ReviewVerdict.ACCEPT and target is not None:
             unseen = unseen and (self.unseen or self.partner != target)
             return replace(now, partner=target, alone=False, rejected=self.rejected - {target}, unseen=unseen)
-        if verdict is Verdict.REJECT and target is not None:
+        if verdict is ReviewVerdict.REJECT and target is not None:
             partner = None if self.partner == target else self.partner
             unseen = self.unseen and partner is not None
             return replace(now, partner=partner, rejected=self.rejected | {target}, unseen=unseen)
-        return replace(now, partner=None, alone=True, unseen=False) if verdict is Verdict.NO_MATCH else now
+        return replace(now, partner=None, alone=True, unseen=False) if verdict is ReviewVerdict.NO_MATCH else now
 
     @property
     def status(self) -> Status:
@@ -112,9 +112,9 @@ class DecisionState:
     Examples
     --------
     >>> now = DecisionState()
-    >>> now.add(Decision(1, "", Verdict.ACCEPT, "Ada", "Q7"))
-    >>> now.add(Decision(2, "", Verdict.NO_MATCH, "Bob"))
-    >>> now.add(Decision(3, "", Verdict.UNDO, "Bob", undoes=2))
+    >>> now.add(Decision(1, "", ReviewVerdict.ACCEPT, "Ada", "Q7"))
+    >>> now.add(Decision(2, "", ReviewVerdict.NO_MATCH, "Bob"))
+    >>> now.add(Decision(3, "", ReviewVerdict.UNDO, "Bob", undoes=2))
     >>> now.accepted, now.forbidden, now.of("Bob").status
     ([('Ada', 'Q7')], [], 'open')
     """
@@ -146,7 +146,7 @@ class DecisionState:
         undone = {each.undoes for each in rows}
         opinions: dict[str, Opinion] = {}
         for each in rows:
-            if each.verdict is Verdict.UNDO or each.id in undone:
+            if each.verdict is ReviewVerdict.UNDO or each.id in undone:
                 continue
             if each.settles:
                 opinions.clear()

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from dualmatch.charts.markup import joined
 from dualmatch.errors import counted
 from dualmatch.graph.model import TemporalGraph
-from dualmatch.links.opinions import Decision, EntityDecision, Opinion, Verdict
+from dualmatch.links.opinions import Decision, EntityDecision, Opinion, ReviewVerdict
 from dualmatch.review.filter import Filter
 from dualmatch.review.requests import PER_PAGE, page_of
 from dualmatch.review.session import Session
@@ -33,7 +33,7 @@ class HistoryPages:
         batches: dict[object, list[Decision]] = defaultdict(list)
         for row in rows:
             batches[row.id if row.batch is None else (row.batch,)].append(row)
-        listed = [each for each in batches.values() if each[0].verdict is not Verdict.UNDO]
+        listed = [each for each in batches.values() if each[0].verdict is not ReviewVerdict.UNDO]
         page, pages = page_of(len(listed), request)
         lines = [
             (
@@ -70,11 +70,11 @@ def in_words(row: Decision, together: int, target: TemporalGraph) -> Markup:
         return Markup(f"{counted(together, 'pair')} accepted {'at once' if row.is_unseen else 'together'}")
     partner = "" if row.target is None else target.shown(row.target).html()
     return {
-        Verdict.ACCEPT: joined("accepted as ", partner),
-        Verdict.REJECT: joined("not ", partner),
-        Verdict.NO_MATCH: Markup("no match"),
-        Verdict.SKIP: Markup("skipped"),
-        Verdict.UNDO: Markup("undone"),
+        ReviewVerdict.ACCEPT: joined("accepted as ", partner),
+        ReviewVerdict.REJECT: joined("not ", partner),
+        ReviewVerdict.NO_MATCH: Markup("no match"),
+        ReviewVerdict.SKIP: Markup("skipped"),
+        ReviewVerdict.UNDO: Markup("undone"),
     }[row.verdict]
 
 

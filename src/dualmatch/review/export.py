@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from dualmatch.decode.verdicts import Verdict as RunVerdict
+from dualmatch.decode.verdicts import Verdict
 from dualmatch.errors import OutputError
 from dualmatch.explain.basis import ExplanationBasis
 from dualmatch.files.table_writer import check_table
@@ -111,13 +111,13 @@ def final_table(basis: ExplanationBasis, now: DecisionState, method: str, unseen
         partner, sure, is_seed = links.get(row, (None, confidence.get(row), False))
         if decision.partner is not None and decision.partner in basis.target.entity_rows:
             confident, by = unseen.get((name, decision.partner), (1.0, "review"))
-            rows.append((name, decision.partner, confident, RunVerdict.LINKED.value, by))
+            rows.append((name, decision.partner, confident, Verdict.LINKED.value, by))
         elif decision.alone:
-            rows.append((name, None, 1.0, RunVerdict.NO_MATCH.value, "review"))
+            rows.append((name, None, 1.0, Verdict.NO_MATCH.value, "review"))
         elif partner is not None and (partner in decision.rejected or taken.get(partner, name) != name):
-            rows.append((name, None, None, RunVerdict.UNDECIDED.value, "review"))
+            rows.append((name, None, None, Verdict.UNDECIDED.value, "review"))
         else:
-            said = RunVerdict.LINKED.value if partner is not None else verdict[row]
+            said = Verdict.LINKED.value if partner is not None else verdict[row]
             rows.append((name, partner, sure, said, "seed" if is_seed else method))
     kinds = {"source": pl.String, "target": pl.String, "confidence": pl.Float64, "verdict": pl.String}
     table = pl.DataFrame(rows, schema=kinds | {"method": pl.String}, orient="row")

@@ -20,7 +20,7 @@ from dualmatch.errors import DualMatchError, counted
 from dualmatch.graph.shown_name import ShownName
 from dualmatch.links.decisions import LONGEST_NOTE, BusyError, ConflictError
 from dualmatch.links.naming import Naming
-from dualmatch.links.opinions import DecisionState, Verdict
+from dualmatch.links.opinions import DecisionState, ReviewVerdict
 from dualmatch.review.decision_pages import HistoryPages, in_words
 from dualmatch.review.export import EXPORTS, FINAL_LINKS, accepted_unseen, final_links, final_table
 from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
@@ -137,19 +137,19 @@ class _Views:
         form, session, basis = await read_form(request), self.session, self.session.run.basis
         chosen = form.get("accept")  # another candidate, by its number
         try:
-            verdict = Verdict.ACCEPT if chosen is not None else Verdict(form.get("verdict", ""))
+            verdict = ReviewVerdict.ACCEPT if chosen is not None else ReviewVerdict(form.get("verdict", ""))
         except ValueError:
             raise HTTPException(400, "There is no such verdict.") from None
-        if verdict is Verdict.UNDO:
+        if verdict is ReviewVerdict.UNDO:
             raise HTTPException(400, "Use /undo for that.")
         source, target = row_of(number_of(form.get("source", "")), basis.source), None
-        if verdict in (Verdict.ACCEPT, Verdict.REJECT):
+        if verdict in (ReviewVerdict.ACCEPT, ReviewVerdict.REJECT):
             row = number_of(form.get("target", "") if chosen is None else chosen)
             target = basis.target.entities[row_of(row, basis.target)]
         name, seen, wanted = basis.source.entities[source], number_of(form.get("seen", "")), Filter.of(form)
         # Not here: where the file is locked elsewhere, every page would wait for it.
         await run_in_threadpool(session.log.decide, verdict, name, target, seen, form.get("note", ""))
-        if verdict is Verdict.REJECT:
+        if verdict is ReviewVerdict.REJECT:
             left = await run_in_threadpool(session.next_candidate, source)
             if left is not None:
                 return self._to_pair(source, wanted, left.row)

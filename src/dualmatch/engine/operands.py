@@ -23,7 +23,7 @@ _KEPT: Final = 8
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredOperand:
     """An operand in a folder of its own: an array, or a csr matrix of this shape."""
 
     folder: Path
@@ -36,7 +36,7 @@ class Stored:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def store(operand: Any, folder: Path) -> Stored:
+def store(operand: Any, folder: Path) -> StoredOperand:
     """Write an operand into a folder that is not there yet; nothing is left of one that cannot be written whole."""
     folder.mkdir()
     try:
@@ -46,18 +46,18 @@ def store(operand: Any, folder: Path) -> Stored:
         raise
 
 
-def _stored(operand: Any, folder: Path) -> Stored:
+def _stored(operand: Any, folder: Path) -> StoredOperand:
     if not sp.issparse(operand):
         np.save(folder / ARRAY_FILE, operand, allow_pickle=False)
-        return Stored(folder)
+        return StoredOperand(folder)
     matrix = sp.csr_matrix(operand)
     for part in _CSR_PARTS:
         np.save(folder / f"{part}.npy", getattr(matrix, part), allow_pickle=False)
-    return Stored(folder, (matrix.shape[0], matrix.shape[1]))
+    return StoredOperand(folder, (matrix.shape[0], matrix.shape[1]))
 
 
 @lru_cache(maxsize=_KEPT)
-def _loaded(stored: Stored) -> Any:
+def _loaded(stored: StoredOperand) -> Any:
     def part(name: str) -> np.ndarray:
         path = stored.folder / name
         try:
