@@ -16,8 +16,8 @@ from dualmatch.cli.engine_options import EngineOptions, engine_options
 from dualmatch.cli.help import PanelCommand, help_all_option
 from dualmatch.cli.method_options import ALIGN_METHODS, NO_FUSED, config_of, method_options
 from dualmatch.cli.reader_options import (
-    Asked,
     NamesOptions,
+    ReaderOptions,
     graphs_argument,
     names_options,
     reading_options,
@@ -165,7 +165,7 @@ def align_command(
     show_labels: tuple[Path, ...],
     source: tuple[Path, ...],
     target: tuple[Path, ...],
-    asked: Asked,
+    asked: ReaderOptions,
     json_path: str | None,
     engine: EngineOptions,
     force: bool,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.reader_options import Asked, NamesOptions, memory_option, reading_options, side_options
+from dualmatch.cli.reader_options import NamesOptions, ReaderOptions, memory_option, reading_options, side_options
 from dualmatch.cli.shared_options import PATH, force_option, json_option, talk_options
 from dualmatch.errors import InputError, counted
 from dualmatch.files.atomic import check_outputs
@@ -49,7 +49,7 @@ def inspect_command(
     paths: tuple[Path, ...],
     source: tuple[Path, ...],
     target: tuple[Path, ...],
-    asked: Asked,
+    asked: ReaderOptions,
     memory_limit: int | None,
     json_path: str | None,
     force: bool,
@@ -99,7 +99,7 @@ def inspect_command(
         console.out.print(_overlap_table(overlap, estimates))
 
 
-def _read(spec: InputSpec, asked: Asked) -> tuple[Reading, ...]:
+def _read(spec: InputSpec, asked: ReaderOptions) -> tuple[Reading, ...]:
     """One graph where one file is given, else two."""
     from dualmatch.readers.read import read
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.reader_options import Asked, graphs_argument, memory_option, reading_options, side_options
+from dualmatch.cli.reader_options import ReaderOptions, graphs_argument, memory_option, reading_options, side_options
 from dualmatch.cli.shared_options import (
     force_option,
     json_option,
@@ -66,7 +66,7 @@ def merge_command(
     entities: Path | None,
     source: tuple[Path, ...],
     target: tuple[Path, ...],
-    asked: Asked,
+    asked: ReaderOptions,
     memory_limit: int | None,
     naming: dict[str, Any],
     json_path: str | None,

@@ -117,7 +117,7 @@ names_options = gathered(
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReaderOptions:
     """What a call said about reading.
 
     `given`: for the source and the target: fields of `ReadOptions` that the call sets. `base`: what holds where the
@@ -135,11 +135,11 @@ class Asked:
         source, target = self.base or (ReadOptions(), ReadOptions())
         return replace(source, **self.given[0]), replace(target, **self.given[1])
 
-    def over(self, base: tuple[ReadOptions, ReadOptions]) -> Asked:
+    def over(self, base: tuple[ReadOptions, ReadOptions]) -> ReaderOptions:
         """What the call says over what a run file says."""
         return replace(self, base=base)
 
-    def with_names(self, names: NamesOptions, compared: bool) -> Asked:
+    def with_names(self, names: NamesOptions, compared: bool) -> ReaderOptions:
         """With what the call says of names; where neither it nor a run file does, those of the files are `compared`."""
         said = given({"names": names.choice, "literals": names.in_files, "label_languages": names.languages})
         if names.choice == "none":
@@ -153,7 +153,7 @@ class Asked:
             side["names"] = None if choice == "auto" and not compared else choice  # the record says what was asked for
         return replace(self, given=(sides[0], sides[1]))
 
-    def within(self, memory_limit: int | None) -> Asked:
+    def within(self, memory_limit: int | None) -> ReaderOptions:
         """With what may be read at once, and in all, under this limit; the default one where it is None."""
         from dualmatch.memory import default_limit
 
@@ -161,7 +161,7 @@ class Asked:
         source, target = ({**each, "memory_limit": limit} for each in self.given)
         return replace(self, given=(source, target))
 
-    def with_labels(self) -> Asked:
+    def with_labels(self) -> ReaderOptions:
         """With the labels that files hold."""
         source, target = ({**each, "names": "auto"} for each in self.given)
         return replace(self, given=(source, target))
@@ -195,7 +195,7 @@ class Asked:
             rejections.write(self.rejected)
             console.note(f"{rejections.in_words}; see {self.rejected} for the reasons")
 
-    def with_rejected_beside(self, output: Path) -> Asked:
+    def with_rejected_beside(self, output: Path) -> ReaderOptions:
         """Where nothing else is said, lines that are left out go beside the output, if it is a file."""
         skips = any(options.on_error == "skip" for options in self.options)
         if self.rejected is not None or output == STANDARD_OUTPUT or not skips:
@@ -232,7 +232,7 @@ def _asked(
     on_error: str | None,
     max_errors: int | None,
     rejected: Path | None,
-) -> Asked:
+) -> ReaderOptions:
     from dualmatch.readers.columns import parse_columns
 
     common = {
@@ -248,7 +248,7 @@ def _asked(
         "list_separator": _by_side(list_separators, "--list-separator"),
     }
     source, target = (given(common | {name: both[side] for name, both in by_side.items()}) for side in (0, 1))
-    return Asked((source, target), rejected)
+    return ReaderOptions((source, target), rejected)
 
 
 reading_options = gathered(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dualmatch.cli import console
-from dualmatch.cli.reader_options import Asked, memory_option, reading_options
+from dualmatch.cli.reader_options import ReaderOptions, memory_option, reading_options
 from dualmatch.cli.shared_options import PATH, force_option, out_option, talk_options
 from dualmatch.files.atomic import check_outputs
 
@@ -59,7 +59,7 @@ def split_command(
     seeds: int | None,
     random_seed: int,
     keep_names: bool,
-    asked: Asked,
+    asked: ReaderOptions,
     memory_limit: int | None,
     force: bool,
     quiet: bool,

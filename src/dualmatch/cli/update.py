@@ -12,7 +12,7 @@ import click
 
 from dualmatch.cli import console
 from dualmatch.cli.engine_options import EngineOptions, engine_options
-from dualmatch.cli.reader_options import Asked, memory_option, reading_options
+from dualmatch.cli.reader_options import ReaderOptions, memory_option, reading_options
 from dualmatch.cli.shared_options import PATH, called_with, force_option, json_option, talk_options
 from dualmatch.errors import InputError, counted
 from dualmatch.files.compressed import STANDARD_INPUT
@@ -37,7 +37,7 @@ def update_command(
     source_facts: tuple[Path, ...],
     target_facts: tuple[Path, ...],
     new: Path,
-    asked: Asked,
+    asked: ReaderOptions,
     memory_limit: int | None,
     engine: EngineOptions,
     json_path: str | None,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.channels.evidence.kept import Kept
+from dualmatch.channels.evidence.term_cache import TermCache
 from dualmatch.channels.names import normalised
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.shortlist import best_candidates
@@ -61,7 +61,7 @@ class ExplanationBasis:
         return self.state if self.state.has_slots else learnt(self.problem, self.state)
 
     @cached_property
-    def _kept(self) -> Kept:
+    def _kept(self) -> TermCache:
         return {}
 
     def evidence(self, pairs: NDArray[np.integer]) -> list[PairEvidence]:

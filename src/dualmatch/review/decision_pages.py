@@ -20,7 +20,7 @@ from dualmatch.review.session import Session
 _MOST_REJECTED = 3
 
 
-class HistoryPages:
+class DecisionPages:
     """`render` fills a template, as all pages have it filled."""
 
     def __init__(self, session: Session, render: Callable[..., Response]) -> None:

@@ -21,7 +21,7 @@ from dualmatch.graph.shown_name import ShownName
 from dualmatch.links.decisions import LONGEST_NOTE, BusyError, ConflictError
 from dualmatch.links.naming import Naming
 from dualmatch.links.opinions import DecisionState, ReviewVerdict
-from dualmatch.review.decision_pages import HistoryPages, in_words
+from dualmatch.review.decision_pages import DecisionPages, in_words
 from dualmatch.review.export import EXPORTS, FINAL_LINKS, accepted_unseen, final_links, final_table
 from dualmatch.review.filter import NOT_MINE, NOT_SEEN, STATUSES, Filter
 from dualmatch.review.pair_pages import PairPages
@@ -48,7 +48,7 @@ def review_app(
     `at`: the path that it is mounted at, with which every address of its pages begins. `menu`: of the pages around it.
     """
     views = _Views(session, again, naming, at, menu)
-    pairs, about = PairPages(session, views.page), HistoryPages(session, views.page)
+    pairs, about = PairPages(session, views.page), DecisionPages(session, views.page)
     routes = [
         Route("/", views.queue),
         Route("/pair/{source}", pairs.pair),

@@ -49,7 +49,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RealignmentPlan:
     """What a new run would take in, and how long it would be; None where that is not known."""
 
     accepted: int
@@ -69,7 +69,7 @@ class Plan:
     def in_words(self) -> str:
         """How long, in words.
 
-        >>> [Plan(1, 0, 0, 0, 0, 0, seconds).in_words for seconds in (2.2, 95.0, None)]
+        >>> [RealignmentPlan(1, 0, 0, 0, 0, 0, seconds).in_words for seconds in (2.2, 95.0, None)]
         ['a few seconds', 'about 2 minutes', 'as long as the first one']
         """
         if self.seconds is None:
@@ -97,7 +97,7 @@ class Realignment:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: threading.Thread | None = None
 
-    def plan(self) -> Plan:
+    def plan(self) -> RealignmentPlan:
         """What a run would take in if it began now."""
         basis, now = self.session.first.basis, self.session.log.state
         seeds, forbidden = decided(basis, now)
@@ -108,7 +108,7 @@ class Realignment:
         kept = len(seeds) + len(forbidden) - len(accepted) - len(by_hand)
         seconds = _seconds_of(self.session.path) if self.seconds is None else self.seconds
         disputed = sum(name in basis.source.entity_rows for name in now.disputed)
-        return Plan(len(accepted), unseen, len(by_hand) - alone, alone, kept, disputed, seconds)
+        return RealignmentPlan(len(accepted), unseen, len(by_hand) - alone, alone, kept, disputed, seconds)
 
     def start(self) -> bool:
         """Start, unless a run is in progress already."""

@@ -58,7 +58,7 @@ class TabCount:
 
 
 @dataclass(frozen=True)
-class Entangled:
+class EntangledPair:
     """Two entities whose partners could be swapped: each one's partner is the other's nearest rival."""
 
     source: int
@@ -250,7 +250,7 @@ class Session:
         rows = rows[(rows != source)][np.argsort(-queue.probability[rows[rows != source]], kind="stable")]
         return [(int(row), float(queue.probability[row])) for row in rows[:_MOST_RIVALS]]
 
-    def entangled(self, source: int) -> Entangled | None:
+    def entangled(self, source: int) -> EntangledPair | None:
         """The pair that is entangled with what is proposed for an entity, while both are open."""
         queue, names = self.queue, self.run.basis.source.entities
         target, rival = int(queue.proposed[source]), queue.rival(source)
@@ -258,7 +258,7 @@ class Session:
             return None
         for other in np.flatnonzero(queue.proposed == rival).tolist():
             if other != source and queue.rival(other) == target and self.log.state.of(names[other]).status == "open":
-                return Entangled(source, target, other, rival)
+                return EntangledPair(source, target, other, rival)
         return None
 
     def entangled_pairs(self, source: int, swapped: bool) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors
 from dualmatch.channels.evidence.dates import DateGaps
-from dualmatch.channels.evidence.kept import Kept, once
+from dualmatch.channels.evidence.term_cache import TermCache, once
 from dualmatch.channels.evidence.ties import Places, Ties, expanded, places_in
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.engine import at_once
@@ -61,7 +61,7 @@ def find_support(
     slots_of_supporters: Slots | None = None,
     among_candidates: Ids | None = None,
     threads: int = 1,
-    kept: Kept | None = None,
+    kept: TermCache | None = None,
 ) -> Support:
     """Find all support for some candidates, by each other or by a list of supporters.
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import bayes_factors
 from dualmatch.channels.evidence.date_evidence import date_evidence
-from dualmatch.channels.evidence.kept import Kept, once
 from dualmatch.channels.evidence.support import find_support
+from dualmatch.channels.evidence.term_cache import TermCache, once
 from dualmatch.decode.one_to_one import Candidates, Unmatched
 from dualmatch.graph.arrays import Floats, Ids
 from dualmatch.methods.evidence.confidence import STRONGEST, Confidence
@@ -108,7 +108,11 @@ class PairEvidence:
 
 
 def pair_evidence(
-    problem: Problem, state: RoundState, confidence: Confidence, pairs: NDArray[np.integer], kept: Kept | None = None
+    problem: Problem,
+    state: RoundState,
+    confidence: Confidence,
+    pairs: NDArray[np.integer],
+    kept: TermCache | None = None,
 ) -> list[PairEvidence]:
     """What speaks for each of some pairs, candidates or not; a pair may be asked for once.
 

@@ -14,8 +14,8 @@ from typing import Any, Final, Self
 import numpy as np
 
 from dualmatch.channels.evidence.agreement import Side, room_elsewhere
-from dualmatch.channels.evidence.kept import Kept, once
 from dualmatch.channels.evidence.support import Support
+from dualmatch.channels.evidence.term_cache import TermCache, once
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
@@ -53,7 +53,7 @@ class Propagation:
         model: Model,
         with_cavity: bool = True,
         threads: int = 1,
-        kept: Kept | None = None,
+        kept: TermCache | None = None,
     ) -> None:
         self.candidates, self.support, self.sides, self.model = candidates, support, sides, model
         self._cavity, self.threads, self._kept = 0.5 if with_cavity else 0.0, threads, kept

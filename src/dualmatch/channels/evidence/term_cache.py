@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-Kept = dict[Hashable, Any]
+TermCache = dict[Hashable, Any]
 Term = TypeVar("Term")
 
 
-def once(kept: Kept | None, name: Hashable, compute: Callable[[], Term]) -> Term:
+def once(kept: TermCache | None, name: Hashable, compute: Callable[[], Term]) -> Term:
     """What was kept under a name, else what is computed now; nothing is kept where `kept` is None, as in rounds.
 
     >>> kept = {}
