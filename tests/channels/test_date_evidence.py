@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from dated_people import people
 from dualmatch import TemporalGraph
-from dualmatch.channels.evidence.date_evidence import DateAgreement, compare_dates, date_evidence, missed_dates
-from dualmatch.channels.evidence.date_learning import learn_dates
+from dualmatch.channels.evidence.date_evidence import (
+    DateAgreement,
+    compare_dates,
+    date_evidence,
+    learn_dates,
+    missed_dates,
+)
 from dualmatch.channels.evidence.dated_entities import DatedEntities, DatedPair, dated_entities
 from dualmatch.channels.evidence.dates import N_GAPS, gap_class
 from dualmatch.decode.one_to_one import Candidates

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
+    import polars as pl
     from jinja2 import Environment
 
 MOST_SHOWN: Final = 120
 """Characters of a name that are shown."""
+SHOWN_ROWS: Final = 10
+"""Rows that a notebook shows."""
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS: Final = "\u200c\u200d"  # scripts and emoji need them, and they turn nothing around
 _VOID: Final = frozenset({"meta", "link", "br", "input"})
@@ -110,3 +114,44 @@ def templates(package: str, **more: Any) -> Environment:
     made.globals.update(name=name_of, visible=visible, **more)
     made.filters.update(percent=percent, chance=chance, signed=signed)
     return made
+
+
+class Shown(Protocol):
+    """A name as people see it."""
+
+    @property
+    def text(self) -> str: ...
+
+    def html(self) -> Markup: ...
+
+
+def frame_html(title: str, frame: pl.DataFrame, n_rows: int, **shown: Callable[[str], Shown]) -> str:
+    """A title, the first rows of a frame and how many more of `n_rows` there are; whatever the texts hold, escaped.
+
+    `shown`: by column, how people see the names that it holds.
+
+    >>> import polars as pl
+    >>> frame_html("a < b", pl.DataFrame({"source": ["Ada"]}), 3).count("<td>")
+    1
+    """
+    first = frame.head(SHOWN_ROWS)
+    heads = el("tr", *(el("th", name) for name in first.columns))
+    ways = [shown.get(name) for name in first.columns]
+    rows = (el("tr", *(el("td", _cell(*each)) for each in zip(row, ways, strict=True))) for row in first.iter_rows())
+    more = n_rows - first.height
+    below = el("p", f"… and {more:,} more rows") if more > 0 else None
+    return str(joined(el("p", visible(title, 400)), el("table", el("thead", heads), el("tbody", *rows)), below))
+
+
+def _cell(value: object, shown: Callable[[str], Shown] | None) -> str:
+    if value is None:
+        return ""
+    if shown is not None and isinstance(value, str):
+        return shown(value).html()
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list):  # runners-up
+        names = [each["target"] if shown is None else shown(each["target"]).text for each in value]
+        chances = [each["probability"] for each in value]
+        return ", ".join(f"{visible(name, 40)} ({chance:.3f})" for name, chance in zip(names, chances, strict=True))
+    return visible(str(value))

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from dualmatch.charts.chart import Chart
 from dualmatch.charts.distributions import Years, times_chart
-from dualmatch.charts.frame_html import SHOWN_ROWS, frame_html
-from dualmatch.charts.markup import visible
+from dualmatch.charts.markup import SHOWN_ROWS, frame_html, visible
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column

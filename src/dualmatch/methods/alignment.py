@@ -15,7 +15,7 @@ from scipy import sparse as sp
 from dualmatch.channels.evidence.relations import RelationAlignment
 from dualmatch.charts.chart import Chart
 from dualmatch.charts.distributions import confidence_chart, rounds_chart, verdict_shares
-from dualmatch.charts.frame_html import frame_html
+from dualmatch.charts.markup import frame_html
 from dualmatch.config import EXPLAINED, Config
 from dualmatch.decode.assignment import NO_SIMILARITY
 from dualmatch.decode.forbidden import Forbidden

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, widest_gap
-from dualmatch.channels.evidence.date_learning import learn_dates
+from dualmatch.channels.evidence.date_evidence import learn_dates
 from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs, marked
