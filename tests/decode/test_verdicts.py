@@ -9,7 +9,7 @@ from dualmatch.decode.shortlist import BestCandidates
 from dualmatch.decode.verdicts import NO_MATCH_FROM, Reason, Unlinked, Verdict, unlinked
 
 # One row for each case; row 0 is linked with column 0.
-ROWS = ("linked", "no facts", "nothing shared", "tied", "too little", "taken", "below asked", "given", "no partner")
+ROWS = ("linked", "no facts", "nothing shared", "tied", "too little", "taken", "below asked", "told", "no partner")
 COLUMN = np.array([0, 1, -1, 2, 1, 0, 1, 1, 2])
 PROBABILITY = np.array([0.9, 0.4, 0.0, 0.45, 0.3, 0.1, 0.8, 0.7, 0.2])
 NO_PARTNER = np.array([0.0, 0.9, 0.5, 0.1, 0.2, 0.1, 0.0, 0.0, 0.78])
@@ -23,7 +23,7 @@ def found(**options: object) -> Unlinked:
         "n_columns": 3,
         "no_partner": NO_PARTNER,
         "enough": 0.5,
-        "alone": np.array([ROWS.index("given")]),
+        "alone": np.array([ROWS.index("told")]),
     }
     return unlinked(**{**given, **options})  # type: ignore[arg-type]
 
@@ -54,7 +54,7 @@ def test_a_candidate_that_is_as_likely_for_two_rows_is_contested() -> None:
 def test_only_no_match_has_a_confidence() -> None:
     result = found()
     verdicts = {ROWS[row]: result.verdict(at) for at, row in enumerate(result.row.tolist())}
-    assert {name for name, verdict in verdicts.items() if verdict == Verdict.NO_MATCH} == {"given", "no partner"}
+    assert {name for name, verdict in verdicts.items() if verdict == Verdict.NO_MATCH} == {"told", "no partner"}
     assert {name for name, verdict in verdicts.items() if verdict == Verdict.UNDECIDED} == set(ROWS[1:7])
     assert result.confidence[of_row(result, "no partner")] == pytest.approx(0.78)
     assert np.isnan(result.confidence[: len(ROWS) - 3]).all()
@@ -75,7 +75,7 @@ def test_nothing_is_said_of_entities_without_facts() -> None:
 
 def test_what_was_told_is_certain() -> None:
     result = found(no_partner=None)
-    at = of_row(result, "given")
+    at = of_row(result, "told")
     assert (result.verdict(at), result.confidence[at], result.best[at]) == (Verdict.NO_MATCH, 1.0, -1)
     everything = found(alone=np.arange(1, len(ROWS)))
     assert (everything.confidence == 1).all()
@@ -113,6 +113,6 @@ def test_words_name_the_best_candidate() -> None:
         "too little": "too little evidence; best candidate Q1 (0.30)",
         "taken": "Q0 (0.10) is linked to another",
         "below asked": "Q1 (0.80) is below the threshold",
-        "given": "given as having none",
+        "told": "given as having none",
         "no partner": "what it would share is not there; best candidate Q2 (0.20)",
     }

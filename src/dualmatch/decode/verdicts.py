@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 
 class Reason(IntEnum):
-    """Why an entity is in no link."""
+    """Why an entity is in no link; `Explanation.category` is the name in small letters, so names stay as they are."""
 
     NO_FACTS = 0
     NOTHING_SHARED = 1
@@ -37,7 +37,7 @@ class Reason(IntEnum):
     TOO_LITTLE = 3
     TAKEN = 4
     BELOW_ASKED = 5
-    GIVEN = 6
+    TOLD = 6
     NO_PARTNER = 7
     CONTESTED = 8
 
@@ -51,7 +51,7 @@ class Reason(IntEnum):
             Reason.TOO_LITTLE: f"too little evidence{candidate}",
             Reason.TAKEN: f"{best} ({probability:.2f}) is linked to another",
             Reason.BELOW_ASKED: f"{best} ({probability:.2f}) is below the threshold",
-            Reason.GIVEN: "given as having none",
+            Reason.TOLD: "given as having none",
             Reason.NO_PARTNER: f"what it would share is not there{candidate}",
             Reason.CONTESTED: f"others are as likely to be {best} ({probability:.2f} each)",
         }[self]
@@ -110,7 +110,7 @@ def unlinked(
     with np.errstate(invalid="ignore"):
         is_no_match = in_a_fact[row] & (chance >= NO_MATCH_FROM)
     reasons = {  # the first that holds counts
-        Reason.GIVEN: given,
+        Reason.TOLD: given,
         Reason.NO_FACTS: ~in_a_fact[row],
         Reason.NO_PARTNER: is_no_match,
         Reason.NOTHING_SHARED: best < 0,

@@ -136,7 +136,7 @@ class _Explainer:
 
     def _needed(self, reason: Reason) -> tuple[str, ...]:
         """What the first candidate lacks to be a link, by the numbers of the run."""
-        if not self.others or reason in (Reason.GIVEN, Reason.NO_FACTS):
+        if not self.others or reason in (Reason.TOLD, Reason.NO_FACTS):
             return ()
         basis, other = self.basis, self.others[0]
         evidence, name = self.evidence[other], basis.target.shown(other)

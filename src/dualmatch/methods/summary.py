@@ -20,7 +20,7 @@ REASONS: Final = {
     Reason.NOTHING_SHARED: "nothing is shared with any entity",
     Reason.NO_FACTS: "there are no facts about them",
     Reason.NO_PARTNER: "what a partner would share is not there",
-    Reason.GIVEN: "they were given as having none",
+    Reason.TOLD: "they were given as having none",
 }
 """Why entities are in no link."""
 
