@@ -7,7 +7,7 @@ import pytest
 
 import dualmatch
 from dualmatch import errors
-from dualmatch.errors import DualMatchError, Problem, input_error
+from dualmatch.errors import DualMatchError, FileProblem, input_error
 
 
 @pytest.mark.parametrize("name", ["InputError", "ConfigError", "OutputError", "MissingExtraError"])
@@ -16,11 +16,11 @@ def test_one_root(name: str) -> None:
 
 
 def test_a_problem_without_a_line_names_the_file() -> None:
-    assert str(Problem(Path("a/b"), None, "is wrong")) == "a/b: is wrong"
+    assert str(FileProblem(Path("a/b"), None, "is wrong")) == "a/b: is wrong"
 
 
 def test_only_the_first_problems_are_told_in_full() -> None:
-    problems = [Problem(Path("f"), line, "wrong") for line in range(1, 8)]
+    problems = [FileProblem(Path("f"), line, "wrong") for line in range(1, 8)]
     assert str(input_error(problems)).splitlines()[-2:] == ["f:5: wrong", "… and 2 more problems of this kind"]
     assert str(input_error(problems[:5], 1205)).splitlines()[-1] == "… and 1,200 more problems of this kind"
 

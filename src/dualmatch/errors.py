@@ -38,7 +38,7 @@ class MissingExtraError(DualMatchError):
 
 
 @dataclass(frozen=True)
-class Problem:
+class FileProblem:
     """One thing wrong in one place of a file."""
 
     path: Path
@@ -50,10 +50,10 @@ class Problem:
         return f"{place}: {self.what}"
 
 
-def input_error(problems: Sequence[Problem], total: int | None = None) -> InputError:
+def input_error(problems: Sequence[FileProblem], total: int | None = None) -> InputError:
     """Gather problems into one error: the first few in words, the rest as a count.
 
-    >>> str(input_error([Problem(Path("triples_1"), 3, "two columns; a fact has three to five")]))
+    >>> str(input_error([FileProblem(Path("triples_1"), 3, "two columns; a fact has three to five")]))
     'triples_1:3: two columns; a fact has three to five'
     """
     total = len(problems) if total is None else total

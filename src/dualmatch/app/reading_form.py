@@ -11,7 +11,7 @@ from dualmatch.readers.columns import KINDS, check_roles
 from dualmatch.readers.read import FORMATS
 from dualmatch.readers.read_options import Names, ReadOptions
 from dualmatch.readers.rejected_lines import OnError
-from dualmatch.readers.table_head import Column
+from dualmatch.readers.table_head import ColumnHead
 from dualmatch.readers.usual_names import suggested_columns
 
 ROLES: Final = {
@@ -41,7 +41,7 @@ TIME_FORMATS: Final = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "epoch", "epoch-ms")
 _LONGEST: Final = 200
 
 
-def chosen(form: Mapping[str, str], columns: Sequence[Column] | None, before: ReadOptions) -> ReadOptions:
+def chosen(form: Mapping[str, str], columns: Sequence[ColumnHead] | None, before: ReadOptions) -> ReadOptions:
     """The options that a form says; an `InputError` where they cannot be meant."""
     format, on_error = form.get("format", ""), form.get("on_error", "dates")
     if format and format not in FORMATS:
@@ -66,7 +66,7 @@ def chosen_names(form: Mapping[str, str]) -> Names:
     return found
 
 
-def _columns(form: Mapping[str, str], columns: Sequence[Column]) -> dict[str, str | tuple[str, ...]] | None:
+def _columns(form: Mapping[str, str], columns: Sequence[ColumnHead]) -> dict[str, str | tuple[str, ...]] | None:
     """Role → columns; names are those of the file, whatever the form says they are."""
     has_header = "no_header" not in form
     given: dict[str, list[str]] = {}
@@ -85,7 +85,7 @@ def _columns(form: Mapping[str, str], columns: Sequence[Column]) -> dict[str, st
     return found or None
 
 
-def suggested(options: ReadOptions, columns: Sequence[Column]) -> ReadOptions:
+def suggested(options: ReadOptions, columns: Sequence[ColumnHead]) -> ReadOptions:
     """The options to show where it could not be guessed what the columns hold: a suggestion, if nothing was said."""
     names = [column.name for column in columns]
     pairs = [(role, name) for role, name in suggested_columns(names) if names.count(name) == 1]

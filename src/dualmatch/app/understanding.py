@@ -25,7 +25,7 @@ from dualmatch.inspection import GraphInspection, TimeOverlap, inspect_graph, ti
 from dualmatch.methods.resources import Estimate, estimate, prepare_process, quick_unit_seconds
 from dualmatch.readers.read import read
 from dualmatch.readers.read_options import ReadOptions
-from dualmatch.readers.table_head import Column, table_head
+from dualmatch.readers.table_head import ColumnHead, table_head
 
 UNDERSTOOD: Final = "understood.json"
 _SHOWN_FACTS: Final = 8
@@ -54,7 +54,7 @@ class SideUnderstanding:
     warnings: tuple[str, ...] = ()
     labelled: int = 0  # entities with a label
     facts: tuple[FactShown, ...] = ()  # all that is said of the first entities
-    columns: tuple[Column, ...] | None = None  # of a table
+    columns: tuple[ColumnHead, ...] | None = None  # of a table
 
 
 @dataclass(frozen=True)

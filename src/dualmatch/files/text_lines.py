@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
+from dualmatch.errors import SHOWN_PROBLEMS, FileProblem, InputError, input_error
 from dualmatch.files.compressed import opened, unpacked_name
 
 logger = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def refuse(wrong: pl.DataFrame, column: str, path: Path, why: Callable[[Any], st
     """End in an `InputError` where there are wrong rows: the first of them, each with what `why` says of its value."""
     if wrong.height:
         rows = wrong.head(SHOWN_PROBLEMS).select(LINE, column).iter_rows()
-        raise input_error([Problem(path, line, why(value)) for line, value in rows], wrong.height)
+        raise input_error([FileProblem(path, line, why(value)) for line, value in rows], wrong.height)
 
 
 def whole_numbers(text: pl.Expr) -> pl.Expr:

@@ -22,7 +22,7 @@ import pyoxigraph
 from numpy.typing import NDArray
 
 from dualmatch.decode.verdicts import Verdict
-from dualmatch.errors import InputError, Problem, counted, input_error
+from dualmatch.errors import FileProblem, InputError, counted, input_error
 from dualmatch.files.compressed import opened, unpacked_name
 from dualmatch.files.panics import panics_unprinted
 from dualmatch.files.parquet_check import check_parquet
@@ -85,7 +85,7 @@ class LinksFile:
         except RowError as problem:
             problems.append(problem)
         if problems:
-            raise input_error([Problem(self.path, each.line, each.problem) for each in problems])
+            raise input_error([FileProblem(self.path, each.line, each.problem) for each in problems])
         return pl.DataFrame(rows, schema=_SCHEMA, orient="row").with_columns(pl.col("target").fill_null(""))
 
     @cached_property

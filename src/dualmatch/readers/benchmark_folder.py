@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem, input_error
+from dualmatch.errors import SHOWN_PROBLEMS, FileProblem, InputError, input_error
 from dualmatch.files.compressed import opened
 from dualmatch.files.text_lines import LARGEST_ID, LINE, as_ids, read_fields, read_pair_fields, refuse, whole_numbers
 from dualmatch.graph.arrays import NO_PARTNER, Pairs
@@ -174,7 +174,7 @@ def _read_times(path: Path, on_error: OnError, time_format: str | None) -> Times
     wrong = np.flatnonzero(first == WRONG).tolist()
     if wrong and on_error == "stop":
         shown = wrong[:SHOWN_PROBLEMS]
-        raise input_error([Problem(path, lines[row], parser.why_wrong(texts[row])) for row in shown], len(wrong))
+        raise input_error([FileProblem(path, lines[row], parser.why_wrong(texts[row])) for row in shown], len(wrong))
     unread = UnreadDates(parser, can_skip=False)
     rows = [(row, lines[row]) for row in wrong]
     unread.add(
@@ -185,7 +185,7 @@ def _read_times(path: Path, on_error: OnError, time_format: str | None) -> Times
     twice = []
     for line, key, *span in zip(lines, table["time"].to_list(), first.tolist(), last.tolist(), strict=True):
         if times.setdefault(key, (span[0], span[1])) != (span[0], span[1]):
-            twice.append(Problem(path, line, f"time id {key} has another date above; give each id one date"))
+            twice.append(FileProblem(path, line, f"time id {key} has another date above; give each id one date"))
     if twice:
         raise input_error(twice)
     for note in unread.end_of_file(path):

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Final, Literal
 
-from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem
+from dualmatch.errors import SHOWN_PROBLEMS, FileProblem, InputError
 from dualmatch.files.atomic import replacing
 from dualmatch.files.compressed import STANDARD_INPUT, opened, shown
 
@@ -30,7 +30,7 @@ class Rejected:
     text: str
 
     def __str__(self) -> str:
-        return str(Problem(Path(shown(self.path)), self.line, self.why))
+        return str(FileProblem(Path(shown(self.path)), self.line, self.why))
 
 
 class Rejections:

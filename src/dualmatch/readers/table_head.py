@@ -24,14 +24,14 @@ _MOST_COLUMNS: Final = 200
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnHead:
     """A column by its name, with its first values."""
 
     name: str
     values: tuple[str, ...]
 
 
-def table_head(path: Path, options: ReadOptions) -> tuple[Column, ...] | None:
+def table_head(path: Path, options: ReadOptions) -> tuple[ColumnHead, ...] | None:
     """The columns of a table; None where the file is not a table, or cannot be read.
 
     Names are those of the header, or what stands in the first line where there is none.
@@ -48,7 +48,7 @@ def table_head(path: Path, options: ReadOptions) -> tuple[Column, ...] | None:
         return None
     header, *first = rows
     return tuple(
-        Column(name.strip(), tuple(row[place] for row in first if place < len(row)))
+        ColumnHead(name.strip(), tuple(row[place] for row in first if place < len(row)))
         for place, name in enumerate(header)
     )
 

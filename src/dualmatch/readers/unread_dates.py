@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from dualmatch.errors import SHOWN_PROBLEMS, InputError, Problem
+from dualmatch.errors import SHOWN_PROBLEMS, FileProblem, InputError
 from dualmatch.files.compressed import shown
 from dualmatch.readers.rejected_lines import OfRow
 from dualmatch.readers.time_column import WRONG, TimeParser, format_hint
@@ -95,7 +95,7 @@ class UnreadDates:
         return notes
 
     def _refusal(self, name: str, tally: _Tally, path: Path) -> list[str]:
-        lines = [str(Problem(Path(shown(path)), line, why)) for line, why in tally.first]
+        lines = [str(FileProblem(Path(shown(path)), line, why)) for line, why in tally.first]
         more = tally.failed - len(lines)
         if more:
             lines.append(f"… and {more:,} more problem{'s' * (more != 1)}")

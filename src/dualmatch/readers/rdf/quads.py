@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 from pyoxigraph import BlankNode, DefaultGraph, Literal, Quad, RdfFormat, Triple, parse
 
-from dualmatch.errors import InputError, Problem
+from dualmatch.errors import FileProblem, InputError
 from dualmatch.files.bounded import LONGEST_LINE
 from dualmatch.files.compressed import STANDARD_INPUT, as_file, blocks, opened, shown
 from dualmatch.graph.written_dates import LONGEST
@@ -238,7 +238,7 @@ class _Parser:
                 if self.tags.are_why(error) and not are_short:
                     raise _LongTagError from None
                 if self.format not in _RECOVERS or error.lineno is None:
-                    problem = Problem(Path(shown(self.path)), error.lineno, _in_words(error, self.format))
+                    problem = FileProblem(Path(shown(self.path)), error.lineno, _in_words(error, self.format))
                     raise InputError(str(problem)) from None
                 if error.lineno != last:
                     self._errors.append((error, error.lineno, ""))

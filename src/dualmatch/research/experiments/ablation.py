@@ -142,14 +142,14 @@ KINDS: Final = {
 """What a part can be worth, and the end of a sentence that says so."""
 
 
-class Verdict(NamedTuple):
+class AblationVerdict(NamedTuple):
     """What a part is worth: one of `KINDS`, and the figures it rests on in words."""
 
     kind: str
     words: str
 
 
-def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> Verdict:
+def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> AblationVerdict:
     """What the change of H@1 without a part means, as far as it is more than chance.
 
     Several seeds: Student's 95 % interval of the mean change, seed by seed. One: what two trainings may differ by.
@@ -169,4 +169,4 @@ def verdict_of(change: Spread, trained: bool, pairs: int = 0) -> Verdict:
         kind = "is within chance"
     else:
         kind = "helps" if points < 0 else "does not help"
-    return Verdict(kind, f"H@1 {points:+.2f}{shown} points without it ({basis}), {KINDS[kind]}")
+    return AblationVerdict(kind, f"H@1 {points:+.2f}{shown} points without it ({basis}), {KINDS[kind]}")

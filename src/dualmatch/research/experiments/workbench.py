@@ -79,7 +79,7 @@ class Workbench:
     options: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress | None = None
     epochs: Mapping[str, int] = field(default_factory=dict)
-    _temporal: tuple[int, Similarity, Cost] | None = None
+    _temporal: tuple[int, Similarity, MeasuredCost] | None = None
 
     def config(self, method: Method = "dualmatch", **options: Any) -> Config:
         return Config.checked(method=method, **{**self.options, **options})
@@ -180,7 +180,7 @@ class Workbench:
             subject.source, subject.target, nothing, config, stages, NullStore(), None, Forbidden(nothing)
         )
 
-    def temporal(self, hops: int = 2) -> tuple[Similarity, Cost]:
+    def temporal(self, hops: int = 2) -> tuple[Similarity, MeasuredCost]:
         """S^t, held, and what it cost."""
         if self._temporal is None or self._temporal[0] != hops:
             self._temporal = None  # let the memory go first
@@ -313,7 +313,7 @@ def rankings_of(plan: SoftPlan, sets: Mapping[str, Pairs]) -> Result:
 
 
 @dataclass
-class Cost:
+class MeasuredCost:
     """Filled in when the computation has ended."""
 
     unit: float
@@ -335,9 +335,9 @@ class Cost:
 
 
 @contextmanager
-def measured() -> Iterator[Cost]:
+def measured() -> Iterator[MeasuredCost]:
     """Measure what is done within."""
-    cost = Cost(quick_unit_seconds())
+    cost = MeasuredCost(quick_unit_seconds())
     with peak_since() as peak, cost.counted():
         yield cost
     cost.peak_mb = peak()
