@@ -27,7 +27,7 @@ def _no_time_for_units(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(1)
     monkeypatch.setattr("dualmatch.methods.resources.prepare_process", lambda _config: None)
     monkeypatch.setattr("dualmatch.research.benchmark.unit_seconds", lambda: [0.5])
-    for name in ("cost", "results"):
+    for name in ("workbench", "results"):
         monkeypatch.setattr(f"dualmatch.research.experiments.{name}.quick_unit_seconds", lambda: 1.0)
 
 
