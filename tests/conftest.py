@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,13 @@ pytest_plugins = ["reviewing"]
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_logged() -> None:
+    """What one test silences with -q must not be missing in the log of the next."""
+    logging.getLogger().setLevel(logging.WARNING)
+
 
 SMALL = World(entities=60, mean_facts=6, point_share=0.6, half_known_share=0.2, year_only_share=0.2, seed=3)
 
