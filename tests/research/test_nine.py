@@ -36,7 +36,7 @@ HYBRID = World(
 )
 # Few facts an entity over ten years: some are first heard of after 2014-01-01.
 DATED = World(entities=90, mean_facts=3, min_facts=1, seed_share=0.3, common_share=0.7, seed=2)
-_UNIT_USERS = ("cost", "results", "scalability")
+_UNIT_USERS = ("workbench", "results", "scalability")
 pytestmark = pytest.mark.slow
 
 
