@@ -7,9 +7,9 @@ BIN := .venv/bin
 demo: .venv/installed
 	$(BIN)/dualmatch demo
 
-# Three processes share the tests: on two cores one of them mostly waits for a browser or a server. Each computes in one
-# thread, or they would fight for the cores.
-WORKERS ?= 3
+# Two processes share the tests; each computes in one thread, or four would fight for two cores. A third process takes
+# longer: the tests are bound by the processor.
+WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 POLARS_MAX_THREADS=1
 test: .venv/installed-for-tests lint chromium
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
