@@ -2,7 +2,7 @@
 
     python benchmarks/estimates.py [FOLDER …]
 
-Worlds that the calculation was not fitted to: few and many facts, intervals, large vocabularies; and benchmark folders.
+Benchmark folders or, without any, worlds that the calculation was not fitted to: few and many facts, intervals, years.
 """
 
 import json
@@ -26,11 +26,11 @@ WORLDS = {
 
 def main() -> None:
     print("expected MiB  peak MiB  ratio  graphs")
-    with tempfile.TemporaryDirectory() as temporary:
-        for number, (words, world) in enumerate(WORLDS.items()):
-            _measure(write_folder(simulate(world), Path(temporary) / str(number)), words)
     for folder in sys.argv[1:]:
         _measure(Path(folder), Path(folder).name)
+    with tempfile.TemporaryDirectory() as temporary:
+        for number, (words, world) in enumerate(() if sys.argv[1:] else WORLDS.items()):
+            _measure(write_folder(simulate(world), Path(temporary) / str(number)), words)
 
 
 def _measure(folder: Path, words: str) -> None:
