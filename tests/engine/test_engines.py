@@ -1,6 +1,7 @@
 """Engines: wherever blocks are computed and however rows are cut, the same bytes."""
 
 import errno
+import gc
 import os
 import signal
 import subprocess
@@ -87,6 +88,7 @@ def test_neither_threads_nor_blocks_change_a_byte(
 def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes]) -> None:
     assert cluster.shares_files
     assert content(gathered(pair, cluster)) == expected
+    gc.collect()
     assert not list(cluster._folder.iterdir())
 
 

@@ -20,13 +20,17 @@ over blocks are whole numbers.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
+import numpy as np
+
+from dualmatch.engine.pages import Pages, PageWriter
 from dualmatch.errors import ConfigError
 from dualmatch.option_texts import MOST_THREADS
 
@@ -41,6 +45,8 @@ class Engine(Protocol):
     ----------
     threads:
         Threads that one block may use.
+    column_threads:
+        Threads for work on whole columns: one where memory is short, as each holds columns of its own.
     block_rows:
         Rows of a block at most.
     least_entries:
@@ -49,6 +55,9 @@ class Engine(Protocol):
 
     @property
     def threads(self) -> int: ...
+
+    @property
+    def column_threads(self) -> int: ...
 
     @property
     def block_rows(self) -> int: ...
@@ -68,6 +77,15 @@ class Engine(Protocol):
     def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         """The function of each item, in order; placed operands among the arguments arrive as what they were."""
 
+    def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """As `map`, one result after the other, so that no more than a few need to be held."""
+
+    def kept(self, value: T) -> T:
+        """The same value; its large arrays are moved to files where memory is short."""
+
+    def columns(self) -> Columns:
+        """Columns to be filled part by part, in files where memory is short."""
+
 
 @dataclass(frozen=True)
 class InProcess:
@@ -75,6 +93,7 @@ class InProcess:
 
     threads: int = field(default_factory=lambda: usable_cores())
     block_rows: int = 2**16
+    pages: Pages | None = None  # where large arrays are kept; None: in memory
     least_entries: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
@@ -82,6 +101,10 @@ class InProcess:
             raise ConfigError(
                 f"threads: {self.threads:,} is not from 1 to {MOST_THREADS:,}; give what the cores can use"
             )
+
+    @property
+    def column_threads(self) -> int:
+        return self.threads if self.pages is None or not self.pages.is_open else 1
 
     def spans(self, n_rows: int) -> Spans:
         return spans_of(n_rows, self.block_rows)
@@ -95,6 +118,63 @@ class InProcess:
 
     def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         return [function(*item) for item in items]
+
+    def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        calls = list(items)
+        if min(self.threads, len(calls)) < 2:
+            yield from (function(*item) for item in calls)
+            return
+        waiting: deque[Future[T]] = deque()
+        with ThreadPoolExecutor(min(self.threads, len(calls))) as pool:
+            try:
+                for item in calls:
+                    if len(waiting) > self.threads:
+                        yield waiting.popleft().result()
+                    waiting.append(pool.submit(function, *item))
+                while waiting:
+                    yield waiting.popleft().result()
+            except BaseException:  # an error, or Ctrl-C: what has not begun is left undone
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def kept(self, value: T) -> T:
+        return value if self.pages is None else self.pages.kept(value)
+
+    def columns(self) -> Columns:
+        return Columns(self.pages)
+
+
+class Columns:
+    """Columns of a table that grow part by part.
+
+    >>> columns = Columns()
+    >>> columns.append([np.array([1, 2]), np.array([0.5, 0.25])])
+    >>> columns.append([np.array([3]), np.array([1.0])])
+    >>> [column.tolist() for column in columns.arrays()]
+    [[1, 2, 3], [0.5, 0.25, 1.0]]
+    """
+
+    def __init__(self, pages: Pages | None = None) -> None:
+        self._pages = pages if pages is not None and pages.is_open else None
+        self._parts: list[list[np.ndarray]] = []
+        self._writers: list[PageWriter] = []
+
+    def append(self, part: Sequence[np.ndarray]) -> None:
+        """Some more rows: an array a column."""
+        if self._pages is None:
+            self._parts.append(list(part))
+            return
+        if not self._writers:
+            self._writers = [PageWriter(self._pages) for _ in part]
+        for writer, column in zip(self._writers, part, strict=True):
+            writer.append(column)
+
+    def arrays(self) -> list[np.ndarray]:
+        """The whole columns; nothing can be appended any more."""
+        if self._pages is not None:
+            return [writer.array() for writer in self._writers]
+        parts, self._parts = self._parts, []
+        return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
 def at_once(calls: Iterable[Callable[[], T]], threads: int) -> list[T]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import tempfile
 import time
 import uuid
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from dualmatch.engine import Spans, T, spans_of, usable_cores
+from dualmatch.engine import Columns, Spans, T, spans_of, usable_cores
+from dualmatch.engine.array_trees import StoredArray, with_arrays
 from dualmatch.engine.connection import (
     ANSWER_SECONDS,
     ATTEMPTS,
@@ -31,6 +33,7 @@ from dualmatch.engine.connection import (
     within,
 )
 from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
+from dualmatch.engine.pages import Pages, let_go, mapped_file
 from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 
@@ -78,6 +81,7 @@ class Cluster:
     """
 
     threads: Final = 1
+    column_threads: Final = 1
 
     def __init__(
         self,
@@ -96,6 +100,8 @@ class Cluster:
             beside = Path(tempfile.gettempdir()) if exchange is None else exchange.resolve()
             self._folder = self._stack.enter_context(folder_beside(beside / "dualmatch-exchange"))
             self.shares_files = self._workers_see_files()
+            pages = Pages(self._folder, sys.maxsize, shared=True, least_bytes=_SMALL_BYTES)
+            self._pages = self._stack.enter_context(pages)
         except BaseException:
             self._stack.close()
             raise
@@ -152,6 +158,31 @@ class Cluster:
     def map(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         with self._end_in_words():
             return self._mapped(function, list(items))
+
+    def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """As `map`; arrays among the arguments, and in the results, go through files that the workers see.
+
+        Where they see none, the blocks are computed in this process: to send the arrays with each would take longer.
+        """
+        if not self.shares_files:
+            yield from (function(*item) for item in items)
+            return
+        owner = getattr(function, "__self__", None)  # a method goes as a function of its object
+        calls = [item if owner is None else (owner, *item) for item in items]
+        plain = function if owner is None else getattr(function, "__func__", function)
+        held, sent = self._pages.kept(calls), []  # what is small goes along, and nothing that was cached does
+        sent = with_arrays(held, lambda array: StoredArray.of(array) or array, {}, cached=False)
+        for result in self.map(_computed_in_files, [(plain, self._folder, call) for call in sent]):
+            yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
+
+    def _from_worker(self, stored: StoredArray) -> np.ndarray:
+        return stored.of_file(self._pages.mapped(stored.path))
+
+    def kept(self, value: T) -> T:
+        return self._pages.kept(value) if self.shares_files else value
+
+    def columns(self) -> Columns:
+        return Columns(self._pages if self.shares_files else None)
 
     @contextmanager
     def _end_in_words(self) -> Iterator[None]:
@@ -245,6 +276,34 @@ class Cluster:
                 f"{self._folder}: cannot be written into ({error.strerror or error}); give --exchange a folder with "
                 "room for what the workers compute on"
             ) from error
+
+
+def _computed_in_files(function: Callable[..., T], folder: Path, arguments: Any) -> T:
+    """On a worker: the function of arrays in files; large arrays of its result are written to files, too."""
+    given = with_arrays(arguments, lambda array: array, {}, stored=lambda each: each.of_file(_opened(each.path)))
+
+    def written(array: np.ndarray) -> Any:
+        if array.nbytes < _SMALL_BYTES:
+            return array
+        path = folder / f"{uuid.uuid4().hex}.npy"
+        np.save(path, array, allow_pickle=False)
+        return StoredArray.of(mapped_file(path))
+
+    result: T = with_arrays(function(*given), written, {}, cached=False)
+    return result
+
+
+_open_files: dict[Path, np.ndarray] = {}
+
+
+def _opened(path: Path) -> np.ndarray:
+    """On a worker: what a file holds; files that are gone are closed, and what others left resident is let go."""
+    if path not in _open_files:
+        for gone in [each for each in list(_open_files) if not each.exists()]:
+            _open_files.pop(gone, None)
+        let_go(_open_files.values())
+        _open_files[path] = mapped_file(path)
+    return _open_files[path]
 
 
 class StalledError(Exception):

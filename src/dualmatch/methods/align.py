@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, get_args
 
@@ -19,7 +21,8 @@ from dualmatch.decode.fusion import Decoded, decode, decode_naively, fuse
 from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.decode.sparse_sinkhorn import sharpness_of
-from dualmatch.engine import Engine
+from dualmatch.engine import Engine, InProcess
+from dualmatch.engine.pages import pages_within
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair
@@ -28,7 +31,7 @@ from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.context import MethodContext
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.resources import check_memory
+from dualmatch.methods.resources import check_memory, expected_bytes
 from dualmatch.methods.run_store import CheckpointFile, NullStore, RunStore
 from dualmatch.methods.validation import (
     ForbiddenPairs,
@@ -308,12 +311,24 @@ def _gathered(context: MethodContext) -> EvidenceResult:
     by_time_alone = not len(context.seeds) and not labelled
     if by_time_alone and (reason := why_time_is_no_help(context.source, context.target, at_any_precision=True)):
         raise InputError(f"{reason}; without times, give seed pairs to start from, or labels of both")
-    given = context.seeds, context.forbidden, context.engine, context.literals, context.config.many_to_one
-    problem = Problem.of(context.source, context.target, *given)
-    with context.stages("evidence"):
+    with context.stages("evidence"), engine_within_limit(context) as engine:
+        given = context.seeds, context.forbidden, engine, context.literals, context.config.many_to_one
+        problem = Problem.of(context.source, context.target, *given)
         evidence = align_by_evidence(problem, progress=context.stages.step, store=context.store)
     warn_of_doubts(evidence)
     return evidence
+
+
+@contextmanager
+def engine_within_limit(context: MethodContext) -> Iterator[Engine | None]:
+    """The engine that was given; where the run would take more memory than it may, one that keeps arrays in files."""
+    engine, limit = context.engine, context.config.memory_limit
+    if expected_bytes(context.source, context.target) <= limit or not isinstance(engine, InProcess | None):
+        yield engine
+        return
+    logger.info("large arrays are kept in files, to stay within a memory limit of %.1f GB", limit / 1e9)
+    with pages_within(limit) as pages:
+        yield replace(engine or InProcess(), pages=pages)
 
 
 def warn_of_doubts(evidence: EvidenceResult) -> None:

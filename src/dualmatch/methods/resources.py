@@ -46,6 +46,7 @@ _BASE_BYTES: Final = 2.6e8
 _PER_TOKEN: Final = 32.0
 _PER_ENTITY: Final = 3500.0
 _ESTIMATE_WITHIN: Final = 1.5
+_PER_SIDE_PAGED: Final = 20.0  # bytes of a side of a fact, where large arrays are kept in files
 _DEPTH: Final = 2
 
 
@@ -68,7 +69,7 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
 def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) -> float:
     """Lower bound of the memory of a run, besides the program itself, however small its blocks are."""
     if config.method in EXPLAINED:
-        least = _evidence_bytes(source, target) / _ESTIMATE_WITHIN
+        least = _PER_SIDE_PAGED * sum(2 * graph.n_facts + len(graph.dates) for graph in (source, target))
     else:
         least = _temporal_bytes(source) + _temporal_bytes(target)
     if config.method in TRAINED:

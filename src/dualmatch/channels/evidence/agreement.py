@@ -33,7 +33,9 @@ class Side:
     begin: Dates
     end: Dates
     neighbour_chance: Floats  # (n_facts,): how often a fact of its relation has the same entity at its other end
-    end_chance: Floats  # (n_precisions, n_facts): chance of a fact's end among the facts that begin when it does
+    # (n_precisions, n_facts): chance of a fact's end among the facts that begin when it does; None where all facts of
+    # both graphs are points in time
+    end_chance: Floats | None
 
     @cached_property
     def gap_chance(self) -> Floats:
@@ -42,14 +44,19 @@ class Side:
 
     def chance_of_end(self, level: NDArray[np.int8], facts: Ids) -> Floats:
         """Chance of the ends of some facts, each at a precision, among the facts that begin when they do."""
+        if self.end_chance is None:
+            raise ValueError("points in time have no end of their own")
         chance: Floats = self.end_chance[level, facts]
         return chance
 
     def at(self, ties: Flags) -> Side:
         """Some of the ties; how common what they say is stays as it is among all."""
         facts = np.flatnonzero(ties[self.ties.tie])
-        chances = self.neighbour_chance[facts], self.end_chance[:, facts]
-        return Side(self.ties.at(ties), self.begin.at(facts), self.end.at(facts), *chances)
+        begin, ends = self.begin.at(facts), self.end_chance
+        end = begin if self.end is self.begin else self.end.at(facts)
+        return Side(
+            self.ties.at(ties), begin, end, self.neighbour_chance[facts], None if ends is None else ends[:, facts]
+        )
 
     @cached_property
     def is_point(self) -> Flags:
@@ -65,10 +72,13 @@ class Side:
 def sides_of(source: Ties, target: Ties, opaque: bool, threads: int = 1) -> tuple[Side, Side]:
     """Both graphs, with their dates numbered together."""
     codes = (source.begin, target.begin), (source.end, target.end)
-    begins, ends = at_once([partial(dates_of, each, opaque) for each in codes], threads)
+    are_points = all(np.array_equal(ties.begin, ties.end) for ties in (source, target))
+    dates = at_once([partial(dates_of, each, opaque) for each in codes[: 1 if are_points else 2]], threads)
+    begins, ends = dates[0], dates[-1]
 
     def side(ties: Ties, begin: Dates, end: Dates) -> Side:
-        return Side(ties, begin, end, _neighbour_chances(ties), _given_begin(begin, end))
+        chances = _neighbour_chances(ties), None if are_points else _given_begin(begin, end)
+        return Side(ties, begin, end, *chances)
 
     left, right = at_once([partial(side, *each) for each in zip((source, target), begins, ends, strict=True)], threads)
     return left, right

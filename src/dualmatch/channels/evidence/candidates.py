@@ -12,6 +12,7 @@ from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.channels.evidence.tokens import Among, Tokens
 from dualmatch.engine import Engine, InProcess, at_once
+from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Flags
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
@@ -31,7 +32,7 @@ class Scored(NamedTuple):
     dearest: float = math.inf  # tokens that cost this much or more were left out
 
 
-def scored_tokens(tokens: Tokens, dearest: float | None = None, threads: int = 1) -> Scored:
+def scored_tokens(tokens: Tokens, dearest: float | None = None, engine: Engine | None = None) -> Scored:
     """Divide rows by √(|x|² + λ), λ being the weight of one fact.
 
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
@@ -48,7 +49,9 @@ def scored_tokens(tokens: Tokens, dearest: float | None = None, threads: int = 1
         dearest = math.inf if within == len(ordered) else float(ordered[within])
     affordable = tokens.cost < dearest if np.isfinite(dearest) else None
     matrices = tokens.source, tokens.target
-    source, target = at_once([partial(_scored, each, tokens.smoothing, affordable) for each in matrices], threads)
+    engine = engine or InProcess(threads=1)
+    scored = [partial(_scored, each, tokens.smoothing, affordable, engine) for each in matrices]
+    source, target = at_once(scored, engine.column_threads)
     return Scored(source, target, tokens.among, dearest)
 
 
@@ -74,7 +77,7 @@ def find_candidates(
 
 def _best_of(left: sp.csr_matrix, right: sp.csr_matrix, n_best: int, engine: Engine) -> sp.csr_matrix:
     """The best of `right` for each row of `left`."""
-    with engine.placed(left, right.T.tocsr()) as (rows, columns):
+    with engine.placed(left, engine.kept(right.T.tocsr())) as (rows, columns):
         items = [(rows, *span, columns, n_best, engine.threads) for span in engine.spans(left.shape[0])]
         blocks = engine.map(_best_of_rows, items)
     return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
@@ -87,21 +90,22 @@ def _best_of_rows(
     return sp_matmul_topn(part, columns, top_n=n_best, threshold=0.0, n_threads=n_threads)
 
 
-def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None) -> sp.csr_matrix:
+def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None, engine: Engine) -> sp.csr_matrix:
     """Rows divided by √(|x|² + λ), then without what is outside some columns, whose numbers are kept."""
-    parts = []
+    parts = engine.columns()
+    if not matrix.shape[0]:
+        return matrix
     for first in range(0, matrix.shape[0], _ROWS_AT_ONCE):
         part = matrix[first : first + _ROWS_AT_ONCE]
         row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
         squared = np.bincount(row, part.data.astype(np.float64) ** 2, minlength=part.shape[0])
         values = (part.data * (1.0 / np.sqrt(squared + max(smoothing, 1e-9)))[row]).astype(np.float32)
         if columns is None:
-            parts.append((values, part.indices, np.diff(part.indptr)))
+            parts.append([values, part.indices, np.diff(part.indptr)])
         else:
             inside = columns[part.indices]
-            parts.append((values[inside], part.indices[inside], np.bincount(row[inside], minlength=part.shape[0])))
-    if not parts:
-        return matrix
-    values, indices, sizes = (np.concatenate(each) for each in zip(*parts, strict=True))
+            parts.append([values[inside], part.indices[inside], np.bincount(row[inside], minlength=part.shape[0])])
+    values, indices, sizes = parts.arrays()
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(matrix.indptr.dtype)
-    return sp.csr_matrix((values, indices, indptr), shape=matrix.shape)
+    scored: sp.csr_matrix = csr_of(sp.csr_matrix, (values, indices, indptr), matrix.shape)
+    return scored

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors
 from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.term_cache import TermCache, once
-from dualmatch.channels.evidence.ties import Places, Ties, expanded, places_in
+from dualmatch.channels.evidence.ties import Places, Ties, expanded
 from dualmatch.decode.one_to_one import Candidates
-from dualmatch.engine import at_once
+from dualmatch.engine import Engine, InProcess, spans_of
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 Slots = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
@@ -60,7 +60,7 @@ def find_support(
     supporters: Candidates | None = None,
     slots_of_supporters: Slots | None = None,
     among_candidates: Ids | None = None,
-    threads: int = 1,
+    engine: Engine | None = None,
     kept: TermCache | None = None,
 ) -> Support:
     """Find all support for some candidates, by each other or by a list of supporters.
@@ -80,64 +80,92 @@ def find_support(
     kept:
         Terms that do not depend on the candidates, for calls with the same supporters.
     """
-    search = _Search(candidates, sides, odds, gaps, threads)
+    engine = engine or InProcess(threads=1)
     others = candidates if supporters is None else supporters
-    candidate, supporter, *tie_of, worth_source, worth_target = search.squares(
-        once(kept, "live", lambda: _Live.of(others, live))
-    )
-    joins = once(kept, "joins", lambda: search.joins(unknown))
-    open_candidate, open_source, open_target, *open_worths = search.open_pairs(unknown, joins)
-    slots, slot, open_slot, mirror, open_ties, open_worth = [], [], [], [], [], []
-    for view, tie in enumerate(tie_of):
-        useful = open_worths[view] > _NO_SUPPORT
-        open_worth.append(open_worths[view][useful])
-        open_ties.append((open_source[useful], open_target[useful]))
-        numbering = _SlotNumbers(candidates, sides[view].ties, view)
-        key = numbering.keys(candidate, tie)
-        open_key = numbering.keys(open_candidate[useful], open_ties[view][view])
-        known, place = np.unique(np.concatenate([key, open_key]), return_inverse=True)
-        slot.append(place[: len(key)].astype(np.int32))
-        open_slot.append(place[len(key) :].astype(np.int32))
-        back = sides[view].ties.mirror[tie]
+    listed_live = once(kept, "live", lambda: _Live.of(others, live))
+    joins = once(kept, "joins", lambda: find_joins(sides, unknown))
+    search = _Search(candidates, sides, odds, gaps, unknown, listed_live, joins)
+    squares, opens, listed = (engine.columns(), *((engine.columns(), engine.columns()) for _ in range(2)))
+    n_slots = [0, 0]
+    for part in engine.each(search.of, search.spans()):
+        numbers = (part.slot[view] + np.int32(n_slots[view]) for view in (0, 1))
+        squares.append([part.candidate, part.supporter, *numbers, *part.worth])
+        for view in (0, 1):
+            number = part.open_slot[view] + np.int32(n_slots[view])
+            opens[view].append([number, *part.open_ties[view], part.open_worth[view]])
+            listed[view].append(part.slots[view])
+            n_slots[view] += len(part.slots[view][0])
+    candidate, supporter, *slot, worth_source, worth_target = squares.arrays()
+    slots = [columns.arrays() for columns in listed]
+    mirror = []
+    for view in (0, 1):
+        ties = sides[view].ties
         if slots_of_supporters is not None:
-            listed = once(kept, ("slots", view), partial(_SlotNumbers, others, sides[view].ties, view))
-            keys = once(kept, ("keys", view), partial(listed.keys, *slots_of_supporters[view]))
-            place = places_in(keys, listed.keys(supporter, back))
+            numbering = once(kept, ("slots", view), partial(_SlotNumbers.of, others, ties, view))
+            keys = once(kept, ("keys", view), partial(numbering.keys, *slots_of_supporters[view]))
         else:
-            number = supporter if among_candidates is None else among_candidates[supporter]
-            place = np.where(number >= 0, places_in(known, numbering.keys(np.maximum(number, 0), back)), -1)
-        mirror.append(place.astype(np.int32))
-        slots.append(numbering.slots(known))
+            numbering = _SlotNumbers.of(candidates, ties, view)
+            keys = numbering.keys(*slots[view])
+        mirrors = _Mirrors(ties.mirror, slots[view][1], numbering, Places(keys), among_candidates)
+        spans = [(supporter[slice(*span)], slot[view][slice(*span)]) for span in spans_of(len(supporter), _AT_ONCE)]
+        columns = engine.columns()
+        for found in engine.each(mirrors.of, spans):
+            columns.append([found])
+        mirror.append(columns.arrays()[0])
+    (source_open, *source_ties, source_worth), (target_open, *target_ties, target_worth) = (
+        columns.arrays() for columns in opens
+    )
     return Support(
         candidate,
         supporter,
         (slot[0], slot[1]),
         (mirror[0], mirror[1]),
         (worth_source, worth_target),
-        (open_slot[0], open_slot[1]),
-        (open_ties[0], open_ties[1]),
-        (open_worth[0], open_worth[1]),
-        (slots[0], slots[1]),
+        (source_open, target_open),
+        ((source_ties[0], source_ties[1]), (target_ties[0], target_ties[1])),
+        (source_worth, target_worth),
+        ((slots[0][0], slots[0][1]), (slots[1][0], slots[1][1])),
     )
 
 
+@dataclass(frozen=True, eq=False)
 class _SlotNumbers:
     """A number for each (candidate, tie of its entity on one side), in that order."""
 
-    def __init__(self, candidates: Candidates, ties: Ties, view: int) -> None:
+    first: Ids
+    first_tie: Ids
+
+    @classmethod
+    def of(cls, candidates: Candidates, ties: Ties, view: int) -> Self:
         entity = (candidates.row, candidates.column)[view]
-        self.first = np.concatenate([[0], np.cumsum(ties.ties_of(entity))])
-        self.first_tie = ties.first_tie[entity]
+        return cls(np.concatenate([[0], np.cumsum(ties.ties_of(entity))]), ties.first_tie[entity])
 
     def keys(self, candidate: Ids | Ints, tie: Ids | Ints) -> Ids:
         keys: Ids = self.first[candidate] + tie - self.first_tie[candidate]
         return keys
 
-    def slots(self, key: Ids) -> tuple[Ints, Ints]:
+    def slots(self, key: Ids) -> tuple[Ids, Ids]:
         """The candidate and the tie behind each number."""
         candidate = np.searchsorted(self.first, key, side="right") - 1
-        tie = key - self.first[candidate] + self.first_tie[candidate] if len(key) else key
-        return candidate.astype(np.int32), tie.astype(np.int32)
+        return candidate, key - self.first[candidate] + self.first_tie[candidate] if len(key) else key
+
+
+@dataclass(frozen=True, eq=False)
+class _Mirrors:
+    """Where slots are found through which candidates support their supporters."""
+
+    mirror: Ids  # of each tie of the side
+    tie: Ints  # of each slot
+    numbering: _SlotNumbers  # of the supporters' slots
+    places: Places
+    among_candidates: Ids | None
+
+    def of(self, supporter: Ints, slot: Ints) -> Ints:
+        """Of some support; -1 where the candidate does not support its supporter."""
+        back = self.mirror[self.tie[slot]]
+        number = supporter if self.among_candidates is None else self.among_candidates[supporter]
+        place = self.places.of(self.numbering.keys(np.maximum(number, 0), back))
+        return np.where(number >= 0, place, -1).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,42 +185,89 @@ class _Live:
         return cls(number, column, Places(row * supporters.shape[1] + column), first)
 
 
+class _Part(NamedTuple):
+    """Support of some candidates: as `Support`, with slots counted from 0."""
+
+    candidate: Ints
+    supporter: Ints
+    slot: list[Ints]
+    worth: list[Floats]
+    open_slot: list[Ints]
+    open_ties: list[list[Ints]]
+    open_worth: list[Floats]
+    slots: list[list[Ints]]
+
+
+@dataclass(frozen=True, eq=False)
 class _Search:
     """The search for support of some candidates, a part of them at a time."""
 
-    def __init__(
-        self, candidates: Candidates, sides: tuple[Side, Side], odds: RelationOdds, gaps: DateGaps, threads: int
-    ) -> None:
-        self.candidates, self.sides, self.odds, self.gaps, self.threads = candidates, sides, odds, gaps, threads
-        self.source, self.target = sides[0].ties, sides[1].ties
-        # listed facts of each entity, one at least
-        self.n_facts = [np.maximum(np.diff(side.ties.first_fact_of_entity), 1).astype(np.float64) for side in sides]
-        reach = np.cumsum(self.source.ties_of(candidates.row))
+    candidates: Candidates
+    sides: tuple[Side, Side]
+    odds: RelationOdds
+    gaps: DateGaps
+    unknown: tuple[Floats, Floats]
+    live: _Live
+    joins: list[_Join]
+
+    @property
+    def source(self) -> Ties:
+        return self.sides[0].ties
+
+    @property
+    def target(self) -> Ties:
+        return self.sides[1].ties
+
+    def spans(self) -> list[tuple[int, int]]:
+        """First and last + 1 candidate of parts with about as many ties each."""
+        reach = np.cumsum(self.source.ties_of(self.candidates.row))
         cuts = np.arange(_AT_ONCE // 8, reach[-1], _AT_ONCE // 8) if len(reach) else np.zeros(0, np.int64)
         edges = np.unique(np.concatenate([[0], np.searchsorted(reach, cuts, side="right"), [len(reach)]]))
-        self.spans = [np.arange(*span) for span in pairwise(edges.tolist())]  # numbers of about as many ties each
+        return list(pairwise(edges.tolist())) or [(0, 0)]
 
-    def squares(self, live: _Live) -> _Found:
+    def of(self, begin: int, end: int) -> _Part:
+        """The support of some candidates."""
+        numbers = np.arange(begin, end)
+        candidate, supporter, *tie_of, worth_source, worth_target = self._squares(numbers)
+        open_candidate, open_source, open_target, *open_worths = self._open_pairs(numbers)
+        part = _Part(candidate, supporter, [], [worth_source, worth_target], [], [], [], [])
+        own = self.candidates.at(numbers)
+        for view, tie in enumerate(tie_of):
+            useful = open_worths[view] > _NO_SUPPORT
+            part.open_worth.append(open_worths[view][useful])
+            part.open_ties.append([open_source[useful], open_target[useful]])
+            numbering = _SlotNumbers.of(own, self.sides[view].ties, view)
+            key = numbering.keys(candidate - begin, tie)
+            open_key = numbering.keys(open_candidate[useful] - begin, part.open_ties[view][view])
+            known, place = np.unique(np.concatenate([key, open_key]), return_inverse=True)
+            part.slot.append(place[: len(key)].astype(np.int32))
+            part.open_slot.append(place[len(key) :].astype(np.int32))
+            number, tie_of_slot = numbering.slots(known)
+            part.slots.append([(number + begin).astype(np.int32), tie_of_slot.astype(np.int32)])
+        return part
+
+    def _n_facts(self, side: int, entities: Ids) -> Floats:
+        """Listed facts of some entities, one at least."""
+        first = self.sides[side].ties.first_fact_of_entity
+        n_facts: Floats = np.maximum(first[entities + 1] - first[entities], 1).astype(np.float64)
+        return n_facts
+
+    def _squares(self, numbers: Ids) -> _Found:
         """(candidate, supporter, tie of the source, tie of the target, worth from either side)."""
+        candidate, supporter, *ties = self._squares_of(numbers)
+        worth = self._worth(ties[0], ties[1])
+        useful = np.flatnonzero((worth[0] > 0) & (worth[1] > 0))
+        row, column = self.candidates.row[candidate[useful]], self.candidates.column[candidate[useful]]
+        part = (each[useful].astype(np.int32) for each in (candidate, supporter, *ties))
+        return [*part, worth[0][useful] / self._n_facts(1, column), worth[1][useful] / self._n_facts(0, row)]
 
-        def found(numbers: Ids) -> _Found:
-            candidate, supporter, *ties = self._squares_of(numbers, live)
-            worth = self._worth(ties[0], ties[1])
-            useful = np.flatnonzero((worth[0] > 0) & (worth[1] > 0))
-            row, column = self.candidates.row[candidate[useful]], self.candidates.column[candidate[useful]]
-            part = (each[useful].astype(np.int32) for each in (candidate, supporter, *ties))
-            worths = worth[0][useful] / self.n_facts[1][column], worth[1][useful] / self.n_facts[0][row]
-            return [*part, *worths]
-
-        return _joined([_nothing(4), *at_once((partial(found, numbers) for numbers in self.spans), self.threads)])
-
-    def _squares_of(self, number: Ids, live: _Live) -> _Found:
+    def _squares_of(self, number: Ids) -> _Found:
         """(candidate, supporter, tie of the source, tie of the target) for a part of the candidates.
 
         A tie of a with c meets a tie of b with d where (c, d) is a live supporter. Whichever is shorter is walked
         through: the ties of b, or the supporters of c.
         """
-        source, target = self.source, self.target
+        source, target, live = self.source, self.target, self.live
         row = self.candidates.row[number]
         which, tie = expanded(source.first_tie[row], source.ties_of(row))
         number = number[which]
@@ -237,42 +312,33 @@ class _Search:
         sum_target = np.bincount(place, from_target, minlength=int(n_target.sum()))
         return (np.maximum.reduceat(sum_source, np.cumsum(n_source) - n_source), np.maximum.reduceat(sum_target, first))
 
-    def joins(self, unknown: tuple[Floats, Floats]) -> list[_Join]:
-        """Where facts that begin, or else end, at one time are found."""
-        return [join for moment in ("begin", "end") for join in _joins(self.sides, unknown[1], moment)]
-
-    def open_pairs(self, unknown: tuple[Floats, Floats], joins: list[_Join]) -> _Found:
+    def _open_pairs(self, numbers: Ids) -> _Found:
         """Facts of both entities of a candidate that begin, or else end, at one time, where that supports it.
 
         Only facts whose other end has an unknown partner count. (candidate, tie of the source, tie of the target,
         worth from either side)
         """
         source, target, candidates = self.source, self.target, self.candidates
-        first = source.first_fact_of_entity
-
-        def of(numbers: Ids) -> _Found:
-            found = [_nothing(3)]
-            entity = candidates.row[numbers]
-            which, f = expanded(first[entity], first[entity + 1] - first[entity])
-            is_open = unknown[0][source.neighbour[source.tie[f]]] > _LEAST_OPEN
-            number, f = numbers[which[is_open]], f[is_open]
-            for join in joins:
-                at = np.flatnonzero(join.wanted[f])
-                met, low, high = join.find(candidates.column[number[at]], f[at])
-                at = at[met]
-                for part in parts(high - low):
-                    which, place = expanded(low[part], high[part] - low[part])
-                    which = at[part][which]
-                    pair, left, right = number[which], f[which], join.listed[place]
-                    factors = bayes_factors(self.sides, self.odds, self.gaps, left, right)
-                    from_source = factors[0] / self.n_facts[1][candidates.column[pair]]
-                    from_target = factors[1] / self.n_facts[0][candidates.row[pair]]
-                    kept = np.flatnonzero((from_source > _NO_SUPPORT) | (from_target > _NO_SUPPORT))
-                    ties = source.tie[left[kept]].astype(np.int32), target.tie[right[kept]].astype(np.int32)
-                    found.append([pair[kept].astype(np.int32), *ties, from_source[kept], from_target[kept]])
-            return _joined(found)
-
-        return _joined([_nothing(3), *at_once((partial(of, numbers) for numbers in self.spans), self.threads)])
+        first, found = source.first_fact_of_entity, [_nothing(3)]
+        entity = candidates.row[numbers]
+        which, f = expanded(first[entity], first[entity + 1] - first[entity])
+        is_open = self.unknown[0][source.neighbour[source.tie[f]]] > _LEAST_OPEN
+        number, f = numbers[which[is_open]], f[is_open]
+        for join in self.joins:
+            at = np.flatnonzero(join.wanted[f])
+            met, low, high = join.find(candidates.column[number[at]], f[at])
+            at = at[met]
+            for part in parts(high - low):
+                which, place = expanded(low[part], high[part] - low[part])
+                which = at[part][which]
+                pair, left, right = number[which], f[which], join.listed[place]
+                factors = bayes_factors(self.sides, self.odds, self.gaps, left, right)
+                from_source = factors[0] / self._n_facts(1, candidates.column[pair])
+                from_target = factors[1] / self._n_facts(0, candidates.row[pair])
+                kept = np.flatnonzero((from_source > _NO_SUPPORT) | (from_target > _NO_SUPPORT))
+                ties = source.tie[left[kept]].astype(np.int32), target.tie[right[kept]].astype(np.int32)
+                found.append([pair[kept].astype(np.int32), *ties, from_source[kept], from_target[kept]])
+        return _joined(found)
 
 
 def _nothing(n_places: int) -> _Found:
@@ -310,6 +376,11 @@ class _Join:
         place = self.keys.of(owner * self.size + self.date[f])
         at = np.flatnonzero(place >= 0)
         return at, self.first[place[at]], self.first[place[at] + 1]
+
+
+def find_joins(sides: tuple[Side, Side], unknown: tuple[Floats, Floats]) -> list[_Join]:
+    """Where facts that begin, or else end, at one time are found."""
+    return [join for moment in ("begin", "end") for join in _joins(sides, unknown[1], moment)]
 
 
 def _joins(sides: tuple[Side, Side], unknown: Floats, moment: str) -> list[_Join]:

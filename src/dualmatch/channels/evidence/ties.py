@@ -122,18 +122,25 @@ class Ties:
         """How many listed facts each of some ties has."""
         return self.first_fact[ties + 1] - self.first_fact[ties]
 
-    @property
+    @cached_property
     def first_fact_of_entity(self) -> Ids:
         """Where the facts of each entity begin: (n_entities + 1,)."""
         return self.first_fact[self.first_tie]
 
     @cached_property
-    def _places(self) -> Places:
+    def places(self) -> Places:
+        """Where each (entity, neighbour), as one number, stands among the ties."""
         return Places(self.entity * self.n_entities + self.neighbour)
+
+    @property
+    def ready(self) -> Self:
+        """The same, with what `find` needs computed already."""
+        self.places.of(np.zeros(1, dtype=np.int64))
+        return self
 
     def find(self, entity: Ids, neighbour: Ids) -> Ids:
         """The tie of each (entity, neighbour), -1 where there is none."""
-        return self._places.of(entity * self.n_entities + neighbour)
+        return self.places.of(entity * self.n_entities + neighbour)
 
 
 def _by_words(graph: TemporalGraph, fact: Ids, most_facts: int) -> NDArray[np.uint64]:
@@ -171,6 +178,7 @@ def places_in(known: Ids, wanted: Ids) -> Ids:
     return np.where(known[place] == wanted, place, -1)
 
 
+@dataclass(frozen=True, eq=False)
 class Places:
     """Places of numbers in a sorted list of distinct ones: as `places_in`, for a long list that is asked often.
 
@@ -181,12 +189,21 @@ class Places:
     [2, -1, 0, -1, -1]
     """
 
-    def __init__(self, known: Ids) -> None:
-        self.known, self._low = known, int(known[0]) if len(known) else 0
-        span = int(known[-1]) - self._low if len(known) else 0
-        self._shift = max(span.bit_length() - len(known).bit_length(), 0)
-        sizes = np.bincount((known - self._low) >> self._shift, minlength=1)
-        self._first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32 if len(known) < 2**31 else np.int64)
+    known: Ids
+
+    @property
+    def _low(self) -> int:
+        return int(self.known[0]) if len(self.known) else 0
+
+    @cached_property
+    def _shift(self) -> int:
+        span = int(self.known[-1]) - self._low if len(self.known) else 0
+        return max(span.bit_length() - len(self.known).bit_length(), 0)
+
+    @cached_property
+    def _first(self) -> NDArray[np.integer]:
+        sizes = np.bincount((self.known - self._low) >> self._shift, minlength=1)
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32 if len(self.known) < 2**31 else np.int64)
 
     def of(self, wanted: Ids) -> Ids:
         """The place of each number, -1 where it is not in the list."""

@@ -16,7 +16,8 @@ from scipy import sparse as sp
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides, TimeKind
 from dualmatch.channels.evidence.ties import distinct, expanded, marked, places_in
-from dualmatch.engine import at_once
+from dualmatch.engine import Engine, InProcess, at_once
+from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
 
@@ -77,8 +78,10 @@ class TokenBuilder:
     Families that do not change (times; relations, while their classes stay the same) are kept from round to round.
     """
 
-    def __init__(self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], threads: int = 1) -> None:
-        self.source, self.target, self.kinds, self.threads = source, target, kinds, threads
+    def __init__(
+        self, source: FactSides, target: FactSides, kinds: tuple[TimeKind, ...], engine: Engine | None = None
+    ) -> None:
+        self.source, self.target, self.kinds, self.engine = source, target, kinds, engine or InProcess(threads=1)
         self._n_fixed = len(source.times)
         self._n_lasting = self._n_fixed + len(source.times) + 1
         self._kept: dict[int, _Family] = {}
@@ -102,6 +105,7 @@ class TokenBuilder:
             kept = self._kept.get(number) if lasts else None
             if kept is None:
                 kept = _family_of((left(), right()), n_entities, factor, None if lasts else among)
+                kept = self.engine.kept(kept)
                 if not lasts:
                     return kept
                 self._kept[number] = kept
@@ -110,13 +114,14 @@ class TokenBuilder:
         made = (
             partial(family, number, factor, left, right) for number, ((factor, left), (_, right)) in enumerate(views)
         )
-        parts = at_once(made, self.threads)
+        parts = at_once(made, self.engine.column_threads)
         if not parts:  # no times, and nothing known
             sizes = n_entities if among is None else (len(among[0]), len(among[1]))
             source, target = (sp.csr_matrix((size, 0), dtype=np.float32) for size in sizes)
             return Tokens(source, target, np.zeros(0), 1.0, among)
         listed = [[part.counts[side] for part in parts] for side in (0, 1)]
-        source, target = at_once([partial(sp.hstack, each, format="csr") for each in listed], self.threads)
+        joined = [partial(side_by_side, each, self.engine) for each in listed]
+        source, target = at_once(joined, self.engine.column_threads)
         if smoothing is None:
             mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source, target))
             smoothing = mass / max(1, len(self.source.entity) + len(self.target.entity))
@@ -128,6 +133,22 @@ class TokenBuilder:
         if self._classes != classes:
             self._classes = classes
             self._kept = {number: family for number, family in self._kept.items() if number < self._n_fixed}
+
+
+def side_by_side(matrices: list[sp.csr_matrix], engine: Engine) -> sp.csr_matrix:
+    """Matrices of the same rows as one, a block of rows at a time."""
+    n_rows, columns, first = matrices[0].shape[0], engine.columns(), [np.zeros(1, dtype=np.int64)]
+    for span in engine.spans(n_rows):
+        block = sp.hstack([matrix[slice(*span)] for matrix in matrices], format="csr")
+        columns.append([block.data, block.indices])
+        first.append(first[-1][-1] + block.indptr[1:].astype(np.int64))
+    data, indices = columns.arrays()
+    indptr = np.concatenate(first)
+    fits = indptr[-1] < 2**31
+    shape = n_rows, sum(matrix.shape[1] for matrix in matrices)
+    parts = data, indices, indptr.astype(np.int32) if fits else indptr
+    matrix: sp.csr_matrix = csr_of(sp.csr_matrix, parts, shape)
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,12 +86,14 @@ class Problem:
 
     @cached_property
     def ties(self) -> tuple[Ties, Ties]:
-        return both(lambda side: Ties.of((self.source, self.target)[side]), self.engine.threads)
+        graphs = self.source, self.target
+        return both(lambda side: self.engine.kept(Ties.of(graphs[side]).ready), self.engine.column_threads)
 
     @cached_property
     def sides(self) -> tuple[Side, Side]:
         """What the facts of both graphs say."""
-        return sides_of(*self.ties, self.source.opaque_times or self.target.opaque_times, self.engine.threads)
+        opaque = self.source.opaque_times or self.target.opaque_times
+        return self.engine.kept(sides_of(*self.ties, opaque, self.engine.column_threads))
 
     @cached_property
     def dated(self) -> DatedPair | None:
@@ -116,7 +118,7 @@ class Problem:
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
-        return fact_sides(self.source, self.target)
+        return self.engine.kept(fact_sides(self.source, self.target))
 
     @property
     def views(self) -> tuple[FactSides, FactSides]:
@@ -125,7 +127,7 @@ class Problem:
 
     @cached_property
     def builder(self) -> TokenBuilder:
-        return TokenBuilder(*self._fact_sides, self.engine.threads)
+        return TokenBuilder(*self._fact_sides, self.engine)
 
     @cached_property
     def names(self) -> Names | None:

@@ -63,7 +63,7 @@ def next_round(problem: Problem, before: RoundState, whole: bool) -> tuple[Round
     everything = np.arange(len(found.candidates))
     support = _support(problem, before, found, everything)
     state, evidence = _swept(problem, found.start(problem, before, support, everything), everything, support)
-    return learnt(problem, state, support, evidence), found.n_tokens
+    return problem.engine.kept(learnt(problem, state, support, evidence)), found.n_tokens
 
 
 def trial_round(problem: Problem, before: RoundState) -> RoundState:
@@ -71,7 +71,8 @@ def trial_round(problem: Problem, before: RoundState) -> RoundState:
     found = _search_again(problem, before, whole=False)
     moving = _unsettled(found.candidates, found.log_odds)
     support = _support(problem, before, found, moving)
-    return _swept(problem, found.start(problem, before, support, moving), moving, support, learns=False)[0]
+    start = found.start(problem, before, support, moving)
+    return problem.engine.kept(_swept(problem, start, moving, support, learns=False)[0])
 
 
 def _unsettled(candidates: Candidates, log_odds: Floats) -> Ids:
@@ -122,14 +123,12 @@ def _support(problem: Problem, before: RoundState, found: _RoundInput, moving: I
     model, candidates = before.model, found.candidates
     unknown = problem.open_partners(before.unmatched).unknown
     given = candidates, found.log_odds > LIVE, problem.sides, model.odds, model.gaps, unknown
-    threads = problem.engine.threads
+    engine = problem.engine
     if len(moving) == len(candidates):
-        return find_support(*given, threads=threads)
+        return find_support(*given, engine=engine)
     place = np.full(len(candidates), -1, dtype=np.int64)
     place[moving] = np.arange(len(moving))
-    return find_support(
-        candidates.at(moving), *given[1:], supporters=candidates, among_candidates=place, threads=threads
-    )
+    return find_support(candidates.at(moving), *given[1:], supporters=candidates, among_candidates=place, engine=engine)
 
 
 def _swept(
@@ -140,7 +139,7 @@ def _swept(
     Where all are, names and how many entities are alone can be learnt on the way.
     """
     candidates, model = start.candidates.at(moving), start.model
-    with_cavity, threads = "cavity" not in problem.without, problem.engine.threads
+    with_cavity, threads = "cavity" not in problem.without, problem.engine.column_threads
     propagation = Propagation(candidates, support, problem.sides, model, with_cavity, threads)
     given = problem.is_given(candidates.row, candidates.column)
     names = None if problem.names is None or model.names is None else problem.names.compare(candidates)
@@ -236,7 +235,7 @@ def _matched(
     learns: bool,
 ) -> tuple[Marginals, Model]:
     """The matching, with how many entities of each size are alone, where that is to be learnt."""
-    given = problem.many_to_one, problem.engine.threads
+    given = problem.many_to_one, problem.engine.column_threads
     for _ in range(2):
         priors = Priors.of(model, problem.classes)
         marginals = matched(candidates, value, evidence.nothing, priors, messages, _ITERATIONS, *given)

@@ -62,7 +62,7 @@ def search(
     """
     tokens = problem.builder.build(knowledge, among, None if scale is None else scale.smoothing)
     dearest, smoothing = None if scale is None else scale.dearest, tokens.smoothing
-    scored = scored_tokens(tokens, dearest, problem.engine.threads)
+    scored = scored_tokens(tokens, dearest, problem.engine)
     del tokens  # they are as large as all else
     found = find_candidates(scored, problem.shape, _N_CANDIDATES, engine=problem.engine)
     return Found(problem.forbidden.left_out_of(found), Scale(smoothing, scored.dearest), scored.source.shape[1])
@@ -229,5 +229,5 @@ def _by_names(problem: Problem, candidates: Candidates, value: Floats, model: Mo
 def _matched_by(problem: Problem, candidates: Candidates, value: Floats, model: Model) -> Marginals:
     """The matching by these values alone."""
     nothing = np.zeros(problem.shape[0]), np.zeros(problem.shape[1])
-    priors, threads = Priors.of(model, problem.classes), problem.engine.threads
+    priors, threads = Priors.of(model, problem.classes), problem.engine.column_threads
     return matched(candidates, value, nothing, priors, many_to_one=problem.many_to_one, threads=threads)

@@ -1,0 +1,97 @@
+"""Values that hold arrays: dataclasses, tuples, lists and csr matrices of arrays, and of each other.
+
+What the rounds work on is made of these. So that it can be moved as a whole, to files or to another process, the arrays
+in it are replaced one by one, and everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from scipy import sparse as sp
+
+Done = dict[int, tuple[Any, Any]]
+"""What was replaced by what, by the identity of the first, which must live as long as its number is used."""
+_CSR_PARTS: Final = ("data", "indices", "indptr")
+
+
+def with_arrays(
+    value: Any,
+    change: Callable[[np.ndarray], Any],
+    done: Done,
+    cached: bool = True,
+    stored: Callable[[StoredArray], np.ndarray] | None = None,
+) -> Any:
+    """The same value with other arrays; what stands in two places stays one.
+
+    Parameters
+    ----------
+    cached:
+        Whether objects keep what they have computed besides their fields.
+    stored:
+        What stands in the place of a `StoredArray`.
+    """
+    if id(value) in done:
+        return done[id(value)][1]
+    found = value
+    if isinstance(value, np.ndarray):
+        found = change(value)
+    elif isinstance(value, StoredArray):
+        found = value if stored is None else stored(value)
+    elif isinstance(value, sp.csr_matrix | sp.csr_array):
+        parts = [with_arrays(getattr(value, name), change, done, cached, stored) for name in _CSR_PARTS]
+        if any(part is not getattr(value, name) for part, name in zip(parts, _CSR_PARTS, strict=True)):
+            found = csr_of(type(value), (parts[0], parts[1], parts[2]), value.shape)
+    elif isinstance(value, tuple | list):
+        members = [with_arrays(part, change, done, cached, stored) for part in value]
+        if any(one is not other for one, other in zip(members, value, strict=True)):
+            found = type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
+    elif is_dataclass(value) and not isinstance(value, type):
+        held = dict(vars(value)) if cached else {each.name: vars(value)[each.name] for each in fields(value)}
+        changed = {name: with_arrays(part, change, done, cached, stored) for name, part in held.items()}
+        if len(changed) < len(vars(value)) or any(changed[name] is not part for name, part in held.items()):
+            found = copy(value)
+            vars(found).clear()
+            vars(found).update(changed)
+    done[id(value)] = value, found
+    return found
+
+
+def csr_of(kind: type, parts: tuple[Any, Any, Any], shape: Sequence[int]) -> Any:
+    """A csr matrix of its data, indices and indptr, set one by one: the constructor would read every index."""
+    matrix = kind(tuple(shape))
+    matrix.data, matrix.indices, matrix.indptr = parts
+    return matrix
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """Where an array lies: in a ``.npy`` file, from a byte of its data on."""
+
+    path: Path
+    offset: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> StoredArray | None:
+        """Where a mapped array, or a part of one, lies; None for arrays in memory."""
+        whole: Any = array
+        while isinstance(whole, np.ndarray) and not isinstance(whole, np.memmap):
+            whole = whole.base
+        while isinstance(whole, np.memmap) and isinstance(whole.base, np.memmap):
+            whole = whole.base
+        if not isinstance(whole, np.memmap) or whole.filename is None:
+            return None
+        offset = array.ctypes.data - whole.ctypes.data
+        return cls(Path(whole.filename), offset, array.dtype.str, array.shape, array.strides)
+
+    def of_file(self, whole: np.ndarray) -> np.ndarray:
+        """The array, as a part of what the file holds."""
+        return np.ndarray(self.shape, np.dtype(self.dtype), whole, self.offset, self.strides)
