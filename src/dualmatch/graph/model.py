@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from operator import attrgetter
 from typing import Self
@@ -20,6 +20,7 @@ from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column
 from dualmatch.graph.frames import fact_table
+from dualmatch.graph.hashing import text_hashes
 from dualmatch.graph.shown_name import ShownName, shown_name
 from dualmatch.graph.times import UNKNOWN, ends_before_begin, format_date
 from dualmatch.graph.written_dates import parse_span
@@ -188,8 +189,18 @@ class TemporalGraph:
 
     def with_facts(self, rows: NDArray[np.integer], dates: NDArray[np.integer] | None = None) -> Self:
         """The same entities and relations with some of the facts only, and some of the entity dates (None: all)."""
-        columns = {name: getattr(self, name)[rows] for name in ("head", "relation", "tail", "begin", "end")}
-        return replace(self, **columns, dates=self.dates if dates is None else self.dates.at(dates))
+        part = copy(self)  # what is right of all facts is right of some, so nothing is checked again
+        for name in ("is_in_a_fact", "times", "statistics"):
+            vars(part).pop(name, None)
+        for name in ("head", "relation", "tail", "begin", "end"):
+            object.__setattr__(part, name, getattr(self, name)[rows])
+        object.__setattr__(part, "dates", self.dates if dates is None else self.dates.at(dates))
+        return part
+
+    @cached_property
+    def entity_hashes(self) -> NDArray[np.uint64]:
+        """A hash of each entity's name."""
+        return text_hashes(self.entities)
 
     def with_labels(self, labels: Mapping[str, str]) -> Self:
         """The same with labels to show; those of other names are left out, and new ones replace old ones.

@@ -18,7 +18,7 @@ from scipy import sparse as sp
 from dualmatch.channels.evidence.dates import NO_DATE, DateGaps, Dates, dates_of, gap_class, gaps_by_chance
 from dualmatch.channels.evidence.ties import Ties, find_pairs
 from dualmatch.engine import at_once
-from dualmatch.graph.arrays import Flags, Floats, Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.graph.times import Precision
 
 _HALF: Final = 0.5  # added to every count: what was never seen is not impossible
@@ -247,24 +247,23 @@ def room_elsewhere(sides: tuple[Side, Side], open_ties: tuple[Floats, Floats], v
     """
     own, other = sides[view], sides[1 - view]
     is_open, open_there = open_ties[view][own.ties.tie], open_ties[1 - view][other.ties.tie]
+    exact, exact_there = own.begin.precision, other.begin.precision
     offered, sought = np.zeros(own.ties.n_facts), np.zeros(own.ties.n_facts)
     for level, (date, date_there) in enumerate(zip(own.begin.number, other.begin.number, strict=True)):
+        here, finer, there = exact == level, exact > level, exact_there == level
         size = 1 + int(max(date.max(initial=0), date_there.max(initial=0)))
-        for exact, others in (
-            (own.begin.precision == level, other.begin.precision >= level),
-            (own.begin.precision > level, other.begin.precision == level),
-        ):
-            if exact.any() and others.any():
-                here, there = _places_of(exact), _places_of(others)
-                offered[here] += np.bincount(date_there[there], open_there[there], minlength=size)[date[here]]
-        if (own.begin.precision == level).any():
-            here, there = _places_of(own.begin.precision == level), _places_of(own.begin.precision >= level)
-            sought[here] = np.bincount(date[there], is_open[there], minlength=size)[date[here]]
-    share = np.where(own.begin.precision < 0, 1.0, np.minimum(1.0, offered / np.maximum(sought, 1e-9)))
+        # facts as exact as this meet all that are at least as exact, finer ones those that are just as exact
+        if here.any():
+            offered += np.where(here, _sum_by(date_there, open_there, size)[date], 0.0)
+            sought += np.where(here, _sum_by(date, is_open, size)[date], 0.0)
+        if finer.any() and there.any():
+            offered += np.where(finer, _sum_by(date_there, np.where(there, open_there, 0.0), size)[date], 0.0)
+    share = np.where(exact < 0, 1.0, np.minimum(1.0, offered / np.maximum(sought, 1e-9)))
     largest: Floats = np.maximum.reduceat(share, own.ties.first_fact[:-1]) if len(share) else share
     return largest
 
 
-def _places_of(flags: Flags) -> Ids | slice:
-    """Where flags are set; everywhere is a slice, which costs no copy."""
-    return slice(None) if flags.all() else np.flatnonzero(flags)
+def _sum_by(date: Ints, weight: Floats, size: int) -> Floats:
+    """Sum of the weights of each date, and 0 at the end, where facts without a date look."""
+    total: Floats = np.bincount(date + 1, weight, minlength=size + 1).astype(np.float64, copy=False)
+    return np.append(total[1:], 0.0)

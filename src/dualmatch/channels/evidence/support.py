@@ -8,7 +8,7 @@ partner is not known yet still speaks where the facts agree in time: that is *op
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -45,9 +45,48 @@ class Support:
     open_ties: Slots  # of open support: the ties of source and target whose neighbours would have to be one
     open_worth: tuple[Floats, Floats]  # of open support, as `worth`
     slots: Slots  # candidate and tie of each slot, for the source's side and the target's
+    # (n_parts + 1, 6): where parts of it begin: their candidates, support, open support of either side, slots of either
+    edges: Ids
 
     def __len__(self) -> int:
         return len(self.candidate)
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.edges) - 1
+
+    def candidates_of(self, part: int) -> slice:
+        """The candidates of a part."""
+        return slice(*self.edges[part : part + 2, 0].tolist())
+
+    def part(self, number: int) -> Support:
+        """The support of some candidates, by the same supporters; candidates and slots are counted from 0."""
+        candidates, entries, *rest = (slice(*edge) for edge in self.edges[number : number + 2].T.tolist())
+        opens, slots = rest[:2], rest[2:]
+        first = candidates.start
+
+        def at(view: int, columns: tuple[Ints, Ints], of: Sequence[slice]) -> tuple[Ints, Ints]:
+            return columns[0][of[view]], columns[1][of[view]]
+
+        def numbered(view: int, slot: Ints) -> Ints:
+            return slot - np.int32(slots[view].start)
+
+        def listed(view: int) -> tuple[Ints, Ints]:
+            candidate, tie = at(view, self.slots[view], slots)
+            return candidate - np.int32(first), tie
+
+        return Support(
+            self.candidate[entries] - np.int32(first),
+            self.supporter[entries],
+            (numbered(0, self.slot[0][entries]), numbered(1, self.slot[1][entries])),
+            (self.mirror[0][entries], self.mirror[1][entries]),
+            (self.worth[0][entries], self.worth[1][entries]),
+            (numbered(0, self.open_slot[0][opens[0]]), numbered(1, self.open_slot[1][opens[1]])),
+            (at(0, self.open_ties[0], opens), at(1, self.open_ties[1], opens)),
+            (self.open_worth[0][opens[0]], self.open_worth[1][opens[1]]),
+            (listed(0), listed(1)),
+            self.edges[number : number + 2] - self.edges[number],
+        )
 
 
 def find_support(
@@ -86,7 +125,7 @@ def find_support(
     joins = once(kept, "joins", lambda: find_joins(sides, unknown))
     search = _Search(candidates, sides, odds, gaps, unknown, listed_live, joins)
     squares, opens, listed = (engine.columns(), *((engine.columns(), engine.columns()) for _ in range(2)))
-    n_slots = [0, 0]
+    n_slots, edges = [0, 0], [[0] * 6]
     for part in engine.each(search.of, search.spans()):
         numbers = (part.slot[view] + np.int32(n_slots[view]) for view in (0, 1))
         squares.append([part.candidate, part.supporter, *numbers, *part.worth])
@@ -95,6 +134,13 @@ def find_support(
             opens[view].append([number, *part.open_ties[view], part.open_worth[view]])
             listed[view].append(part.slots[view])
             n_slots[view] += len(part.slots[view][0])
+        sizes = [
+            part.n_candidates,
+            len(part.candidate),
+            *map(len, part.open_worth),
+            *(len(one[0]) for one in part.slots),
+        ]
+        edges.append([before + size for before, size in zip(edges[-1], sizes, strict=True)])
     candidate, supporter, *slot, worth_source, worth_target = squares.arrays()
     slots = [columns.arrays() for columns in listed]
     mirror = []
@@ -125,6 +171,7 @@ def find_support(
         ((source_ties[0], source_ties[1]), (target_ties[0], target_ties[1])),
         (source_worth, target_worth),
         ((slots[0][0], slots[0][1]), (slots[1][0], slots[1][1])),
+        np.array(edges, dtype=np.int64),
     )
 
 
@@ -188,6 +235,7 @@ class _Live:
 class _Part(NamedTuple):
     """Support of some candidates: as `Support`, with slots counted from 0."""
 
+    n_candidates: int
     candidate: Ints
     supporter: Ints
     slot: list[Ints]
@@ -220,7 +268,7 @@ class _Search:
 
     def spans(self) -> list[tuple[int, int]]:
         """First and last + 1 candidate of parts with about as many ties each."""
-        reach = np.cumsum(self.source.ties_of(self.candidates.row))
+        reach = np.cumsum(self.source.ties_of(self.candidates.row) + 1)
         cuts = np.arange(_AT_ONCE // 8, reach[-1], _AT_ONCE // 8) if len(reach) else np.zeros(0, np.int64)
         edges = np.unique(np.concatenate([[0], np.searchsorted(reach, cuts, side="right"), [len(reach)]]))
         return list(pairwise(edges.tolist())) or [(0, 0)]
@@ -230,7 +278,7 @@ class _Search:
         numbers = np.arange(begin, end)
         candidate, supporter, *tie_of, worth_source, worth_target = self._squares(numbers)
         open_candidate, open_source, open_target, *open_worths = self._open_pairs(numbers)
-        part = _Part(candidate, supporter, [], [worth_source, worth_target], [], [], [], [])
+        part = _Part(len(numbers), candidate, supporter, [], [worth_source, worth_target], [], [], [], [])
         own = self.candidates.at(numbers)
         for view, tie in enumerate(tie_of):
             useful = open_worths[view] > _NO_SUPPORT

@@ -155,7 +155,7 @@ def _by_words(graph: TemporalGraph, fact: Ids, most_facts: int) -> NDArray[np.ui
     if len(between) <= most_facts or not (between[most_facts:] == between[:-most_facts]).any():
         return np.zeros(2 * len(fact), dtype=np.uint64)
     words = mixed(text_hashes(graph.relations).view(np.int64))[graph.relation[fact]]
-    words ^= text_hashes(graph.entities)[graph.head[fact]]
+    words ^= graph.entity_hashes[graph.head[fact]]
     return np.tile(words, 2)
 
 

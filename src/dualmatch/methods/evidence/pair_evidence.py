@@ -13,12 +13,12 @@ from dualmatch.channels.evidence.agreement import bayes_factors
 from dualmatch.channels.evidence.date_evidence import date_evidence
 from dualmatch.channels.evidence.support import find_support
 from dualmatch.channels.evidence.term_cache import TermCache, once
-from dualmatch.decode.one_to_one import Candidates, Unmatched
+from dualmatch.decode.one_to_one import Candidates
 from dualmatch.graph.arrays import Floats, Ids
 from dualmatch.methods.evidence.confidence import STRONGEST, Confidence
 from dualmatch.methods.evidence.learning import fact_pairs
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.propagation import Priors, Propagation
+from dualmatch.methods.evidence.propagation import Priors, Propagation, SweepTerms, TieTerms
 from dualmatch.methods.evidence.rounds import LIVE
 from dualmatch.methods.evidence.state import RoundState
 
@@ -125,14 +125,16 @@ def pair_evidence(
     support = find_support(
         candidates, live, problem.sides, model.odds, model.gaps, unknown, state.candidates, state.slots, kept=kept
     )
-    propagation = Propagation(candidates, support, problem.sides, model, kept=kept)
+    terms = once(kept, "terms", lambda: TieTerms.of(problem.sides, model, problem.engine))
+    sweep = once(kept, "sweep", lambda: SweepTerms.of(problem.sides, terms, unmatched, problem.engine))
+    propagation = Propagation(candidates, support, problem.sides, model, terms)
     certain = propagation.certain(state.log_odds, state.by_slot)
     rest, parts = np.zeros(len(candidates)), []
     for view in (0, 1):
-        ratio = propagation.ratios(view, certain, unmatched)
-        gain, missed = propagation.gains(view, ratio, unknown)
+        ratio = propagation.ratios(view, certain, sweep)
+        gain, missed = propagation.gains(view, ratio, sweep)
         rest += 0.5 * missed
-        parts.append(_best_ties(propagation, view, certain, unmatched, 0.5 * gain))
+        parts.append(_best_ties(propagation, view, certain, sweep, 0.5 * gain))
     candidate, tie_source, tie_target, weight = _summed(
         *(np.concatenate(columns) for columns in zip(*parts, strict=True))
     )
@@ -185,14 +187,14 @@ def pair_evidence(
 
 
 def _best_ties(
-    propagation: Propagation, view: int, certain: Floats, unmatched: Unmatched, gain: Floats
+    propagation: Propagation, view: int, certain: Floats, sweep: SweepTerms, gain: Floats
 ) -> tuple[Ids, Ids, Ids, Floats]:
     """(candidate, tie of the source, tie of the target, gain) of each slot, by its best support."""
     support = propagation.support
     slots = support.slots
     closed_ties = [slots[side][1][support.slot[side]].astype(np.int64) for side in (0, 1)]
     slot = np.concatenate([support.slot[view], support.open_slot[view]])
-    ratio = np.concatenate([certain * support.worth[view], propagation.open_ratios(view, unmatched)])
+    ratio = np.concatenate([certain * support.worth[view], propagation.open_ratios(view, sweep)])
     source = np.concatenate([closed_ties[0], support.open_ties[view][0]])
     target = np.concatenate([closed_ties[1], support.open_ties[view][1]])
     order = np.lexsort((target, source, -ratio.round(_DECIMALS), slot))

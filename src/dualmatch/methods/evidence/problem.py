@@ -20,7 +20,6 @@ from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.one_to_one import Unmatched
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Flags, Ids
-from dualmatch.graph.hashing import text_hashes
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.evidence.state import both, size_class
@@ -143,7 +142,7 @@ class Problem:
     @cached_property
     def keys(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """A hash of each entity's name: what is drawn by it does not depend on the order of the input."""
-        return text_hashes(self.source.entities), text_hashes(self.target.entities)
+        return self.source.entity_hashes, self.target.entity_hashes
 
     def is_given(self, row: Ids, column: Ids) -> Flags:
         """Which of some pairs are seeds; a seed is the only candidate of its source."""

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 
 from dualmatch.channels.evidence.agreement import Side, room_elsewhere
 from dualmatch.channels.evidence.support import Support
-from dualmatch.channels.evidence.term_cache import TermCache, once
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
+from dualmatch.engine import Engine
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.methods.evidence.state import COVERAGES, Model, both
 
-_AT_ONCE: Final = 2**17  # candidates whose evidence is combined at a time
 _LEAST_OPEN: Final = 1e-3  # by chance, so many facts have a neighbour with an unlisted partner at least
 
 
@@ -39,39 +38,82 @@ class Evidence:
         return replace(self, value=self.value + value, nothing=both(lambda side: self.nothing[side] + nothing[side]))
 
 
+@dataclass(frozen=True, eq=False)
+class TieTerms:
+    """What a model says of the ties of both graphs: the same for all candidates and sweeps."""
+
+    overlap: tuple[Floats, Floats]  # (n_ties,): how likely each is to be found in the other graph
+    telling: tuple[Floats, Floats]  # (n_ties,): the same, as far as its absence there is informative
+    undated: tuple[Flags, Flags]  # (n_ties,): whether none of its facts has a date that the other graph could share
+    bases: tuple[Floats, Floats]  # (len(COVERAGES), n_entities): log-likelihood ratio of sharing nothing
+
+    @classmethod
+    def of(cls, sides: tuple[Side, Side], model: Model, engine: Engine) -> Self:
+        def terms(side: int) -> tuple[Floats, Floats, Flags, Floats]:
+            ties = sides[side].ties
+            overlap = engine.kept(model.tie_overlap(ties, side))
+            telling = engine.kept(_telling_overlap(sides[side], model, side))
+            undated = engine.kept(_undated(sides[side], sides[1 - side]))
+            return overlap, telling, undated, engine.kept(_missed(ties, overlap))
+
+        source, target = both(terms, engine.column_threads)
+        undated = source[2], target[2]
+        return cls((source[0], target[0]), (source[1], target[1]), undated, (source[3], target[3]))
+
+
+@dataclass(frozen=True, eq=False)
+class SweepTerms:
+    """What follows from who is unmatched: the same for all candidates of a sweep."""
+
+    unmatched: Unmatched
+    open_share: tuple[Floats, Floats]  # (n_ties,), as `_open_share`
+    # for the ties of either side, None where all are seen: how many of an entity's own nobody sees though the other
+    # graph has them, (n_entities,); how many of the other's ties nobody sees, (n_entities,); and what they would take
+    # away, were they missing, (len(COVERAGES), n_entities)
+    hidden: tuple[tuple[Floats, Floats, Floats] | None, tuple[Floats, Floats, Floats] | None]
+
+    @classmethod
+    def of(cls, sides: tuple[Side, Side], terms: TieTerms, unmatched: Unmatched, engine: Engine) -> Self:
+        ties = sides[0].ties, sides[1].ties
+
+        def unseen(side: int) -> Floats:
+            """Of each tie, how likely it is to be shared without anyone seeing it: undated, neighbour unknown."""
+            chance: Floats = unmatched.unknown[side][ties[side].neighbour] * terms.undated[side]
+            return chance
+
+        def by_entity(side: int, weight: Floats) -> Floats:
+            counted = np.bincount(ties[side].entity, weight, minlength=ties[side].n_entities)
+            return counted.astype(np.float64, copy=False)
+
+        def hidden(view: int) -> tuple[Floats, Floats, Floats] | None:
+            if not terms.undated[view].any():
+                return None
+            own = unseen(view)
+            expected = by_entity(view, terms.overlap[view] * own)
+            return engine.kept(
+                (expected, by_entity(1 - view, unseen(1 - view)), _missed(ties[view], terms.overlap[view], own))
+            )
+
+        threads = engine.column_threads
+        share = both(lambda side: engine.kept(_open_share(ties[side], unmatched.elsewhere[side])), threads)
+        return cls(unmatched, share, both(hidden, threads))
+
+
+@dataclass(frozen=True, eq=False)
 class Propagation:
-    """Sweeps over one list of candidates with one model.
+    """Sweeps over one list of candidates with one model."""
 
-    `kept`: terms that do not depend on the candidates, for calls with one model and the same unmatched entities.
-    """
+    candidates: Candidates
+    support: Support
+    sides: tuple[Side, Side]
+    model: Model
+    terms: TieTerms
+    with_cavity: bool = True
 
-    def __init__(
-        self,
-        candidates: Candidates,
-        support: Support,
-        sides: tuple[Side, Side],
-        model: Model,
-        with_cavity: bool = True,
-        threads: int = 1,
-        kept: TermCache | None = None,
-    ) -> None:
-        self.candidates, self.support, self.sides, self.model = candidates, support, sides, model
-        self._cavity, self.threads, self._kept = 0.5 if with_cavity else 0.0, threads, kept
-        self.ties = sides[0].ties, sides[1].ties
-        self.tie_overlap, self._telling, self._undated, self._bases = once(kept, "ties", self._terms_of_ties)
-
-    def _terms_of_ties(self) -> tuple[tuple[Any, Any], ...]:
-        sides, model, ties, threads = self.sides, self.model, self.ties, self.threads
-        overlap = both(lambda side: model.tie_overlap(ties[side], side), threads)
-        return (
-            overlap,
-            both(lambda side: _telling_overlap(sides[side], model, side), threads),
-            both(lambda side: _undated(sides[side], sides[1 - side])),
-            both(lambda side: _missed(ties[side], overlap[side]), threads),
-        )
-
-    def evidence(self, log_odds: Floats, by_slot: tuple[Floats, Floats], unmatched: Unmatched) -> Evidence:
-        """Run one sweep.
+    def evidence(
+        self, log_odds: Floats, by_slot: tuple[Floats, Floats], unmatched: Unmatched, engine: Engine
+    ) -> Evidence:
+        """Run one sweep, a part of the candidates at a time.
 
         Parameters
         ----------
@@ -82,68 +124,80 @@ class Propagation:
         unmatched:
             How likely it is that an entity's partner is none of its candidates.
         """
-        certain, unknown = self.certain(log_odds, by_slot), unmatched.unknown
-        views = both(lambda view: self._combined(view, self.ratios(view, certain, unmatched), unknown), self.threads)
-        of_neighbour = both(lambda side: unknown[side][self.ties[side].neighbour], self.threads)
-        is_open = both(lambda side: unknown[side][self.ties[side].entity] * of_neighbour[side], self.threads)
+        sides, terms = self.sides, self.terms
+        sweep = SweepTerms.of(sides, terms, unmatched, engine)
+        found, source, target = engine.columns(), engine.columns(), engine.columns()
+        given = log_odds, by_slot, sweep
+        for part in engine.each(self._of_part, [(number, *given) for number in range(self.support.n_parts)]):
+            found.append([part[0], part[1]])
+            source.append([part[2]])
+            target.append([part[3]])
+        value, coverage = found.arrays()
+        unknown, ties, threads = unmatched.unknown, (sides[0].ties, sides[1].ties), engine.column_threads
+        of_neighbour = both(lambda side: engine.kept(unknown[side][ties[side].neighbour]), threads)
+        is_open = both(lambda side: engine.kept(unknown[side][ties[side].entity] * of_neighbour[side]), threads)
 
         def nothing(side: int) -> Floats:
-            unseen = of_neighbour[side] * room_elsewhere(self.sides, is_open, side)
-            return _log_mean(self.model.coverage, _missed(self.ties[side], self._telling[side] * (1.0 - unseen)))
+            unseen = of_neighbour[side] * room_elsewhere(sides, is_open, side)
+            return _log_mean(self.model.coverage, _missed(ties[side], terms.telling[side] * (1.0 - unseen)))
 
-        return Evidence(
-            on_grid(0.5 * (views[0][0] + views[1][0])),
-            both(lambda view: views[view][1]),
-            0.5 * (views[0][2] + views[1][2]),
-            both(nothing, self.threads),
-        )
+        return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, both(nothing, threads))
+
+    def _of_part(
+        self, number: int, log_odds: Floats, by_slot: tuple[Floats, Floats], sweep: SweepTerms
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of a part of the candidates: their values, the weights of the coverages, what each slot adds in each view."""
+        at = self.support.candidates_of(number)
+        candidates = Candidates(self.candidates.row[at], self.candidates.column[at], self.candidates.shape)
+        part = replace(self, candidates=candidates, support=self.support.part(number))
+        certain = part.certain(log_odds, by_slot)
+        source, target = (part._combined(view, part.ratios(view, certain, sweep), sweep) for view in (0, 1))
+        return on_grid(0.5 * (source[0] + target[0])), 0.5 * (source[2] + target[2]), source[1], target[1]
 
     def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:
         """How likely each supporter is to be right, without what its candidate sent to it."""
         support = self.support
-        return chance_of(log_odds[support.supporter] - self._cavity * _sent_through(support.mirror, by_slot))
+        sent = 0.5 * _sent_through(support.mirror, by_slot) if self.with_cavity else 0.0
+        return chance_of(log_odds[support.supporter] - sent)
 
-    def ratios(self, view: int, certain: Floats, unmatched: Unmatched) -> Floats:
+    def ratios(self, view: int, certain: Floats, sweep: SweepTerms) -> Floats:
         """For each slot, how much likelier its tie is if the candidate is right, its best support counting."""
         support = self.support
         ratio = np.zeros(len(support.slots[view][0]))
         np.maximum.at(ratio, support.slot[view], certain * support.worth[view])
-        np.maximum.at(ratio, support.open_slot[view], self.open_ratios(view, unmatched))
+        np.maximum.at(ratio, support.open_slot[view], self.open_ratios(view, sweep))
         return ratio
 
-    def open_ratios(self, view: int, unmatched: Unmatched) -> Floats:
+    def open_ratios(self, view: int, sweep: SweepTerms) -> Floats:
         """What open support is worth: the chance that its two neighbours are one, over what chance would have.
 
         Where nearly everybody's partner is known, that both facts have a neighbour whose partner is not is no accident.
         """
-        elsewhere, other = unmatched.elsewhere, 1 - view
-        ties = self.support.open_ties[view]
-        in_both = elsewhere[0][self.ties[0].neighbour[ties[0]]] * elsewhere[1][self.ties[1].neighbour[ties[1]]]
-        share = once(self._kept, ("open share", other), lambda: _open_share(self.ties[other], elsewhere[other]))
-        by_chance = share[ties[other]]
-        ratio: Floats = in_both * self.support.open_worth[view] / by_chance
+        elsewhere, ties = sweep.unmatched.elsewhere, self.support.open_ties[view]
+        source, target = (elsewhere[at][side.ties.neighbour[ties[at]]] for at, side in enumerate(self.sides))
+        by_chance = sweep.open_share[1 - view][ties[1 - view]]
+        ratio: Floats = source * target * self.support.open_worth[view] / by_chance
         return ratio
 
-    def gains(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    def gains(self, view: int, ratio: Floats, sweep: SweepTerms) -> tuple[Floats, Floats]:
         """What each slot adds to its candidate, and what ties that found nothing take away; both add up to its value.
 
         A mixture over coverages is no sum; by the weights the coverages end with, it becomes one.
         """
-        value, _, coverage = self._combined(view, ratio, unknown)
+        value, _, coverage = self._combined(view, ratio, sweep)
         candidate = self.support.slots[view][0]
         gain = np.zeros(len(candidate))
-        everything = slice(0, len(candidate))
-        for at, by_slot in enumerate(self._gains(view, everything, ratio, unknown, self._room(view, unknown))):
+        for at, by_slot in enumerate(self._gains(view, ratio, sweep, self._room(view, sweep))):
             gain += coverage[candidate, at] * by_slot
         return gain, value - np.bincount(candidate, gain, minlength=len(value))
 
-    def _gains(
-        self, view: int, part: slice, ratio: Floats, unknown: tuple[Floats, Floats], room: Floats | None
-    ) -> Iterator[Floats]:
-        """What each of some slots adds, at each coverage, to its candidate sharing nothing."""
-        candidate, tie = (each[part] for each in self.support.slots[view])
-        overlap, ratio = self.tie_overlap[view][tie], ratio[part]
-        hidden = None if room is None else room[candidate] * self._unseen(view, unknown, tie)
+    def _gains(self, view: int, ratio: Floats, sweep: SweepTerms, room: Floats | None) -> Iterator[Floats]:
+        """What each slot adds, at each coverage, to its candidate sharing nothing."""
+        candidate, tie = self.support.slots[view]
+        overlap, hidden = self.terms.overlap[view][tie], None
+        if room is not None:
+            unknown = sweep.unmatched.unknown[view][self.sides[view].ties.neighbour[tie]]
+            hidden = room[candidate] * (unknown * self.terms.undated[view][tie])
         for coverage in COVERAGES:
             share = coverage * overlap
             gain = np.log1p(share * ratio / (1.0 - share))
@@ -152,70 +206,43 @@ class Propagation:
     def _entities(self, side: int) -> Ids:
         return (self.candidates.row, self.candidates.column)[side]
 
-    def _unseen(self, side: int, unknown: tuple[Floats, Floats], ties: Ints | slice = slice(None)) -> Floats:
-        """Of some ties, how likely each is to be shared without anyone seeing it: undated, neighbour unknown."""
-        unseen: Floats = unknown[side][self.ties[side].neighbour[ties]] * self._undated[side][ties]
-        return unseen
-
-    def _room(self, view: int, unknown: tuple[Floats, Floats]) -> Floats | None:
+    def _room(self, view: int, sweep: SweepTerms) -> Floats | None:
         """Of each candidate, how much room the other entity has for ties of this one that nobody sees; None: all seen.
 
         As many of them as the other graph usually has must be among the other entity's own unseen ties.
         """
-        if not self._undated[view].any():
+        hidden = sweep.hidden[view]
+        if hidden is None:
             return None
-
-        def unseen(side: int, share: Floats | float) -> Floats:
-            ties = self.ties[side]
-
-            def of_entity() -> Floats:
-                weight = share * self._unseen(side, unknown)
-                return np.bincount(ties.entity, weight, minlength=ties.n_entities).astype(np.float64, copy=False)
-
-            found: Floats = once(self._kept, ("unseen", view, side), of_entity)[self._entities(side)]
-            return found
-
-        expected = unseen(view, self.tie_overlap[view])
-        room: Floats = np.minimum(unseen(1 - view, 1.0) / np.maximum(expected, 1e-9), 1.0)
+        expected, offered = hidden[0][self._entities(view)], hidden[1][self._entities(1 - view)]
+        room: Floats = np.minimum(offered / np.maximum(expected, 1e-9), 1.0)
         return room
 
-    def _combined(self, view: int, ratio: Floats, unknown: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:
-        """Log-likelihood ratio of each candidate, what each slot adds, and the weights of the coverages.
-
-        A part of the candidates at a time: what is computed for each coverage never takes much memory.
-        """
+    def _combined(self, view: int, ratio: Floats, sweep: SweepTerms) -> tuple[Floats, Floats, Floats]:
+        """Log-likelihood ratio of each candidate, what each slot adds, and the weights of the coverages."""
         candidate, tie = self.support.slots[view]
-        entity, room = self._entities(view), self._room(view, unknown)
-        value, coverage = np.empty(len(entity)), np.empty((len(entity), len(COVERAGES)))
-        hidden = None
-        if room is not None:
-            ties, overlap = self.ties[view], self.tie_overlap[view]
-            hidden = once(self._kept, ("hidden", view), lambda: _missed(ties, overlap, self._unseen(view, unknown)))
+        entity, room, hidden = self._entities(view), self._room(view, sweep), sweep.hidden[view]
         with np.errstate(divide="ignore"):
             weight = np.log(self.model.coverage)[:, None]
-        for first in range(0, len(entity), _AT_ONCE):
-            part = slice(first, min(first + _AT_ONCE, len(entity)))
-            slots = slice(*np.searchsorted(candidate, (part.start, part.stop)).tolist())
-            weighted = self._bases[view][:, entity[part]]
-            if room is not None and hidden is not None:
-                weighted -= room[part] * hidden[:, entity[part]]
-            number = candidate[slots] - first
-            for at, gain in enumerate(self._gains(view, slots, ratio, unknown, room)):
-                weighted[at] += np.bincount(number, gain, minlength=part.stop - first)
-            weighted += weight
-            top = weighted.max(axis=0)
-            share = np.exp(weighted - top)
-            total = share.sum(axis=0)
-            value[part], coverage[part] = top + np.log(total), (share / total).T
-        return value, np.log1p(self.tie_overlap[view][tie] * (ratio - 1.0)), coverage
+        weighted = self.terms.bases[view][:, entity]
+        if room is not None and hidden is not None:
+            weighted -= room * hidden[2][:, entity]
+        for at, gain in enumerate(self._gains(view, ratio, sweep, room)):
+            weighted[at] += np.bincount(candidate, gain, minlength=len(entity))
+        weighted += weight
+        top = weighted.max(axis=0)
+        share = np.exp(weighted - top)
+        total = share.sum(axis=0)
+        added = np.log1p(self.terms.overlap[view][tie] * (ratio - 1.0))
+        return top + np.log(total), added, (share / total).T
 
 
 def _sent_through(mirror: tuple[Ints, Ints], by_slot: tuple[Floats, Floats]) -> Floats:
     """What candidates sent to their supporters, both views together; nothing where the mirror is -1."""
     sent = np.zeros(len(mirror[0]))
     for view in (0, 1):
-        added = np.append(np.maximum(by_slot[view], 0.0), 0.0)
-        sent += np.where(mirror[view] >= 0, added[mirror[view]], 0.0)
+        if len(by_slot[view]):
+            sent += np.where(mirror[view] >= 0, np.maximum(by_slot[view][mirror[view]], 0.0), 0.0)
     return sent
 
 

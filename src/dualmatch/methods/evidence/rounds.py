@@ -22,7 +22,7 @@ from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance
 from dualmatch.graph.arrays import Floats, Ids
 from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.evidence.propagation import Evidence, Priors, Propagation, matched
+from dualmatch.methods.evidence.propagation import Evidence, Priors, Propagation, TieTerms, matched
 from dualmatch.methods.evidence.search import SETTLED, candidates_of, first_state, knowledge_of, open_entities, search
 from dualmatch.methods.evidence.state import CERTAIN, Model, Round, RoundState, both
 from dualmatch.methods.run_store import RunStore
@@ -139,8 +139,8 @@ def _swept(
     Where all are, names and how many entities are alone can be learnt on the way.
     """
     candidates, model = start.candidates.at(moving), start.model
-    with_cavity, threads = "cavity" not in problem.without, problem.engine.column_threads
-    propagation = Propagation(candidates, support, problem.sides, model, with_cavity, threads)
+    with_cavity, terms = "cavity" not in problem.without, TieTerms.of(problem.sides, model, problem.engine)
+    propagation = Propagation(candidates, support, problem.sides, model, terms, with_cavity)
     given = problem.is_given(candidates.row, candidates.column)
     names = None if problem.names is None or model.names is None else problem.names.compare(candidates)
     if learns:  # how many are alone is learnt anew in each round: what was believed wrongly is unlearnt
@@ -150,7 +150,7 @@ def _swept(
     messages: tuple[Floats, Floats] | None = None
     dates, no_dates = _evidence_of_dates(problem, candidates, model)
     for _ in range(_SWEEPS):
-        by_ties = propagation.evidence(log_odds, by_slot, problem.open_partners(unmatched))
+        by_ties = propagation.evidence(log_odds, by_slot, problem.open_partners(unmatched), problem.engine)
         evidence = still.apart(by_ties.with_dates(dates, no_dates))
         by_names = _evidence_of_names(problem, names, model)
         value = np.where(given, _SEED, evidence.value + by_names)
