@@ -58,7 +58,7 @@ def inspect_command(
     """Show what was understood of one graph, or of two to be aligned.
 
     Facts, entities, relations, times and their precision, and what looks like a mistake; for two graphs also how
-    far their times overlap, and the time and memory of a run.
+    far their times overlap, and the time, memory and disk that a run takes.
 
     \b
     Examples:
@@ -221,7 +221,10 @@ def _overlap_table(overlap: TimeOverlap, estimates: list[Estimate]) -> Table:
         "source years the target has": console.percent(overlap.year_share),
     }
     for each in estimates:
-        rows[f"a run of method {each.method} takes about"] = f"{_range(each.seconds)} s, {_range(each.gigabytes)} GB"
+        words = f"{_range(each.seconds)} s, {_range(each.gigabytes)} GB"
+        if each.disk_gigabytes[1]:
+            words += f", and {_range(each.disk_gigabytes)} GB of disk"
+        rows[f"a run of method {each.method} takes about"] = words
     return console.figures_table("Together", rows)
 
 

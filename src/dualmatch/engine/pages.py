@@ -8,13 +8,16 @@ costs next to nothing.
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import logging
 import mmap
 import os
 import tempfile
 import threading
+import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
@@ -33,6 +36,7 @@ LEAST_BYTES: Final = 2**20
 _NEAR: Final = 0.7  # share of the limit at which mapped pages are let go
 _WORTH_IT: Final = 0.05  # share of the limit that must be mapped for that to help
 _SECONDS: Final = 0.02  # between two looks
+_TRIM_SECONDS: Final = 1.0  # between two times that freed memory is given back
 
 
 class Pages:
@@ -61,6 +65,7 @@ class Pages:
     def __init__(self, folder: Path, limit: int, *, shared: bool = False, least_bytes: int = LEAST_BYTES) -> None:
         self.folder, self.limit, self.is_shared, self.least_bytes = folder, limit, shared, least_bytes
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+        self.bytes = self.most_bytes = 0  # in files now, and at most so far
         self._number = 0
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -111,11 +116,17 @@ class Pages:
         if found is not None:  # an array of nothing is not mapped
             with self._lock:
                 self._maps.add(found)
+                self.bytes += len(found)
+                self.most_bytes = max(self.most_bytes, self.bytes)
+            weakref.finalize(found, self._forget, len(found))
         if found is not None and self.is_shared:
             weakref.finalize(found, _remove, path)
         else:
             path.unlink()  # what is mapped stays readable without its name, and a killed process leaves nothing
         return array
+
+    def _forget(self, size: int) -> None:
+        self.bytes -= size  # no lock: the collector may run while one is held
 
     def release(self) -> None:
         """Let go of all that is mapped and resident; it is read again when it is next touched."""
@@ -127,12 +138,17 @@ class Pages:
     def _keep_within_limit(self) -> None:
         import psutil
 
-        process = psutil.Process()
+        process, trim, trimmed = psutil.Process(), _trim_of_the_c_library(), 0.0
         while not self._ended.wait(_SECONDS):
             memory = process.memory_info()
+            if memory.rss < _NEAR * self.limit:
+                continue
             mapped = getattr(memory, "shared", memory.rss)  # resident pages of files; Linux counts them apart
-            if memory.rss > _NEAR * self.limit and mapped > _WORTH_IT * self.limit:
+            if mapped > _WORTH_IT * self.limit:
                 self.release()
+            if trim is not None and time.monotonic() > trimmed + _TRIM_SECONDS:
+                trim(0)
+                trimmed = time.monotonic()
 
 
 @contextmanager
@@ -141,6 +157,7 @@ def pages_within(limit: int) -> Iterator[Pages]:
     place = Path(tempfile.gettempdir()) / "dualmatch-pages"
     with folder_beside(place) as folder, Pages(folder, limit) as pages:
         yield pages
+        logger.info("at most %.1f GB were in files", pages.most_bytes / 1e9)
 
 
 class PageWriter:
@@ -179,6 +196,13 @@ class PageWriter:
 def written(part: np.ndarray, file: BinaryIO) -> None:
     """Write an array's bytes to an open file."""
     part.tofile(file)
+
+
+def _trim_of_the_c_library() -> Callable[[int], int] | None:
+    """What gives freed memory back to the system, which the C library keeps for the next to ask; None: it has none."""
+    name = ctypes.util.find_library("c")
+    trim: Callable[[int], int] | None = getattr(ctypes.CDLL(name), "malloc_trim", None) if name else None
+    return trim
 
 
 _HEADER_BYTES: Final = 128  # room for the shape of any array here; data begin at a multiple of 64

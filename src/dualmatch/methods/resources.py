@@ -30,6 +30,7 @@ class Estimate:
     method: str
     seconds: tuple[float, float]
     gigabytes: tuple[float, float]
+    disk_gigabytes: tuple[float, float] = (0.0, 0.0)  # in temporary files, where the memory limit is too low for all
 
 
 # (units, bytes) at the cheapest and the dearest of the graphs measured: YAGO-WIKI20K, DICEWS-R and simulated worlds.
@@ -46,7 +47,11 @@ _BASE_BYTES: Final = 2.6e8
 _PER_TOKEN: Final = 32.0
 _PER_ENTITY: Final = 3500.0
 _ESTIMATE_WITHIN: Final = 1.5
-_PER_SIDE_PAGED: Final = 20.0  # bytes of a side of a fact, where large arrays are kept in files
+# Where large arrays are kept in files: bytes of memory for a side of a fact, the share of the expected bytes that is in
+# files at most, and how much longer a run takes.
+_PER_SIDE_PAGED: Final = 120.0
+_SHARE_ON_DISK: Final = 0.6
+_SLOWER_PAGED: Final = 1.5
 _DEPTH: Final = 2
 
 
@@ -55,8 +60,13 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
     unit = quick_unit_seconds() if unit is None else unit
     if config.method == "evidence":
         size, units = sum(graph.n_facts + len(graph.dates) for graph in (source, target)), _EVIDENCE_UNITS_PER_FACT
-        expected = expected_bytes(source, target)
+        expected, limit = expected_bytes(source, target), config.memory_limit
         low, high = (expected / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
+        if expected > limit:
+            least = min(_BASE_BYTES + least_bytes(source, target, config), limit)
+            seconds = size * units[0] * unit, _SLOWER_PAGED * size * units[1] * unit
+            disk = low * _SHARE_ON_DISK, high * _SHARE_ON_DISK
+            return Estimate(config.method, seconds, (least / _GIB, limit / _GIB), disk)
     else:
         size, (units, size_bytes) = source.n_entities * target.n_entities, _PER_CELL[config.method]
         least = least_bytes(source, target, config)

@@ -20,7 +20,7 @@ from dualmatch.errors import InputError
 from dualmatch.graph.arrays import NO_PARTNER, Flags, Floats, Ids
 from dualmatch.graph.growth import Grown
 from dualmatch.graph.literals import LiteralPair, Literals
-from dualmatch.methods.align import warn_of_doubts
+from dualmatch.methods.align import engine_within_limit, warn_of_doubts
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.context import MethodContext
 from dualmatch.methods.evidence import align_by_evidence, same_as_before
@@ -28,6 +28,7 @@ from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.learning import learnt, names_learnt
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.search import SETTLED
 from dualmatch.methods.evidence.state import Model, RoundState
 from dualmatch.methods.run_store import NullStore, RunStore
 from dualmatch.progress import Progress, Stages
@@ -154,13 +155,12 @@ def update(
     if labels is not None and known.literals is not None:
         as_before &= [*map(len, labels)] == [*map(len, known.literals)]
     context = MethodContext(source.graph, target.graph, seeds, config, stages, NullStore(), labels, forbidden, engine)
-    given = now.seeds, forbidden, engine, labels, config.many_to_one
-    problem = Problem.of(source.graph, target.graph, *given)
-    with stages("evidence"):
+    with stages("evidence"), engine_within_limit(context) as within:
+        problem = Problem.of(source.graph, target.graph, now.seeds, forbidden, within, labels, config.many_to_one)
         if as_before:
             evidence = same_as_before(problem, known.state, known.first_pairs, known.confidence, store)
         else:
-            start = now.state
+            start = _reopened(now.state, (source.touched, target.touched))
             if known.state.model.names is not None:
                 start = names_learnt(problem, start)
             evidence = align_by_evidence(
@@ -174,6 +174,13 @@ def update(
             )
     warn_of_doubts(evidence)
     return context.of_evidence(evidence)
+
+
+def _reopened(state: RoundState, touched: tuple[Flags, Flags]) -> RoundState:
+    """The state in which no pair is settled that has new facts of its own: both its entities are searched again."""
+    c = state.candidates
+    has_new = touched[0][c.row] | touched[1][c.column]
+    return replace(state, log_odds=np.where(has_new, np.minimum(state.log_odds, SETTLED), state.log_odds))
 
 
 @dataclass(frozen=True)
