@@ -24,13 +24,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from dualmatch.engine.pages import Pages, PageWriter
+from dualmatch.engine.pages import Pages, PageWriter, pages_within
 from dualmatch.errors import ConfigError
 from dualmatch.option_texts import MOST_THREADS
 
@@ -85,6 +85,9 @@ class Engine(Protocol):
 
     def columns(self) -> Columns:
         """Columns to be filled part by part, in files where memory is short."""
+
+    def within(self, limit: int) -> AbstractContextManager[Engine]:
+        """The engine for work that does not fit into so many bytes of this process's memory."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,11 @@ class InProcess:
 
     def columns(self) -> Columns:
         return Columns(self.pages)
+
+    @contextmanager
+    def within(self, limit: int) -> Iterator[Engine]:
+        with pages_within(limit) as pages:
+            yield replace(self, pages=pages)
 
 
 class Columns:

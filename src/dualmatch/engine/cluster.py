@@ -185,6 +185,17 @@ class Cluster:
         return Columns(self._pages if self.shares_files else None)
 
     @contextmanager
+    def within(self, limit: int) -> Iterator[Self]:
+        """The cluster itself: what its workers compute on is in files anyway, which this process lets go of."""
+        if not self.shares_files:
+            logger.warning("workers see no common folder, so this process holds everything; give --exchange one")
+        before, self._pages.limit = self._pages.limit, limit
+        try:
+            yield self
+        finally:
+            self._pages.limit = before
+
+    @contextmanager
     def _end_in_words(self) -> Iterator[None]:
         """Explain what ended the run where it was the cluster, and no block."""
         try:

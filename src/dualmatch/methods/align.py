@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, get_args
 
@@ -22,7 +21,6 @@ from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.decode.sparse_sinkhorn import sharpness_of
 from dualmatch.engine import Engine, InProcess
-from dualmatch.engine.pages import pages_within
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair
@@ -323,12 +321,12 @@ def _gathered(context: MethodContext) -> EvidenceResult:
 def engine_within_limit(context: MethodContext) -> Iterator[Engine | None]:
     """The engine that was given; where the run would take more memory than it may, one that keeps arrays in files."""
     engine, limit = context.engine, context.config.memory_limit
-    if expected_bytes(context.source, context.target) <= limit or not isinstance(engine, InProcess | None):
+    if expected_bytes(context.source, context.target) <= limit:
         yield engine
         return
     logger.info("large arrays are kept in files, to stay within a memory limit of %.1f GB", limit / 1e9)
-    with pages_within(limit) as pages:
-        yield replace(engine or InProcess(), pages=pages)
+    with (engine or InProcess()).within(limit) as paging:
+        yield paging
 
 
 def warn_of_doubts(evidence: EvidenceResult) -> None:
