@@ -8,11 +8,12 @@ demo: .venv/installed
 	$(BIN)/dualmatch demo
 
 # Two processes share the tests; each computes in one thread, or four would fight for two cores. A third process takes
-# longer: the tests are bound by the processor.
+# longer: the tests are bound by the processor. They write bytecode, whatever the environment says: without it every
+# process that a test starts compiles dualmatch anew.
 WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 POLARS_MAX_THREADS=1
 test: .venv/installed-for-tests lint chromium
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The site, from docs/ and the docstrings; the notebooks are run. A warning fails it.
 docs: .venv/installed-for-tests

@@ -28,4 +28,5 @@ def main() -> None:
     sys.stdout.write(f"dualmatch {dualmatch.__version__} on Python {python}: {len(names)} names, {len(found)} links\n")
 
 
-main()
+if __name__ == "__main__":  # pytest imports it, too, to look for examples
+    main()

@@ -7,13 +7,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from dualmatch import TemporalGraph
+from dualmatch.app import understanding
 from dualmatch.cli.main import main
+from dualmatch.methods import resources
 from dualmatch.simulate import World, simulate, write_folder
 
 pytest_plugins = ["reviewing"]
@@ -29,6 +32,16 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 def _warnings_are_logged() -> None:
     """What one test silences with -q must not be missing in the log of the next."""
     logging.getLogger().setLevel(logging.WARNING)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_unit_for_all() -> Iterator[None]:
+    """Every estimate of time rests on the machine's unit, which takes half a second: here it is measured once."""
+    once = cache(resources.quick_unit_seconds)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (resources, understanding):
+            patch.setattr(module, "quick_unit_seconds", once)
+        yield
 
 
 SMALL = World(entities=60, mean_facts=6, point_share=0.6, half_known_share=0.2, year_only_share=0.2, seed=3)

@@ -21,6 +21,7 @@ from dualmatch.app.workspace import Workspace
 from dualmatch.cli.main import main
 from dualmatch.review.serve import Endpoint, ReviewServer, open_session
 from dualmatch.simulate import PeopleWorld, World, simulate, simulate_people, write_folder, write_people
+from forked_process import forked_children
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -109,7 +110,7 @@ def served(links: Path, prepared: bool = True, folder: Path | None = None) -> It
 @contextmanager
 def app_served(folder: Path, most: int = 10**8, **more: Any) -> Iterator[AppServer]:
     """The app with the pairs of a folder."""
-    with Workspace.opened(folder) as workspace:
+    with Workspace.opened(folder) as workspace, forked_children():
         serving = AppServer(workspace, Endpoint(), most, **more)
         thread = threading.Thread(target=serving.run)
         thread.start()
@@ -178,7 +179,9 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        # Debian's Chromium asks for a graphics card, and where there is none, computes what that would.
+        options = ["--no-sandbox", "--disable-gpu", "--disable-gpu-rasterization"]
+        running = playwright.chromium.launch(executable_path=path, args=options)
         yield running
         running.close()
 

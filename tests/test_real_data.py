@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dualmatch import Alignment, BenchmarkFolder, align, evaluate, read_folder
-from dualmatch.channels.temporal import temporal_features
+from dualmatch import Alignment, BenchmarkFolder, TemporalGraph, align, evaluate, read_folder
+from dualmatch.channels.temporal import temporal_features, temporal_similarity
+from dualmatch.decode.similarity import Similarity, hold
 from dualmatch.evaluate import Evaluation
 from dualmatch.graph.matrices import propagation_matrices, shared_intervals, time_adjacency, time_counts
 
@@ -20,6 +21,21 @@ pytestmark = [
 
 def gold_of(folder: BenchmarkFolder) -> np.ndarray:
     return np.concatenate([folder.read_pairs(folder.path / name) for name in ("sup_pairs", "ref_pairs")])
+
+
+@pytest.fixture(autouse=True)
+def _similarities_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel and each square that is ranked ask for the same similarities, and computing them takes half a minute.
+
+    They are computed once where they fit into the share of memory that they may take.
+    """
+
+    def held(
+        source: TemporalGraph, target: TemporalGraph, hops: int, zero_counts: bool, share: int, room: int
+    ) -> Similarity:
+        return hold(temporal_similarity(source, target, hops, zero_counts, share, room), share)
+
+    monkeypatch.setattr("dualmatch.methods.context.temporal_similarity", held)
 
 
 @pytest.fixture(scope="module")

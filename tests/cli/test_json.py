@@ -45,13 +45,23 @@ KEYS = {
 }
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def aligned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample, its links, and a run of it in a folder; copy it before you change it."""
+    folder = tmp_path_factory.mktemp("sample")
     for name in ("club.csv", "town.json.gz", "true_pairs.tsv"):
-        shutil.copy(SAMPLE / name, tmp_path)
+        shutil.copy(SAMPLE / name, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main(["align", *SIDES, "-o", "links.tsv", "-q"])
+        main(["align", *SIDES, "--run", "old.run", "-q"])
+    return folder
+
+
+@pytest.fixture
+def here(aligned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(aligned, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    main(["align", *SIDES, "-o", "links.tsv", "-q"])
-    main(["align", *SIDES, "--run", "old.run", "-q"])
     return tmp_path
 
 

@@ -15,6 +15,7 @@ import pytest
 from dualmatch.cli.main import main
 from dualmatch.links.read import read_links
 from dualmatch.readers.columns import parse_columns
+from dualmatch.research import benchmark
 
 LEFT = "subject,predicate,object,year\nAda,met,Charles,1833\nCharles,wrote,Book,1864\n"
 RIGHT = "von\twas\tnach\twann\nQ9\tP50\tQ8\t01.05.1864\nQ7\tP2\tQ9\t02.04.1833\n"
@@ -186,8 +187,11 @@ def test_what_is_refused(here: Path, capsys: pytest.CaptureFixture[str], argumen
     assert "Traceback" not in said
 
 
-def test_a_folder_with_dates_of_another_form(here: Path, small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_with_dates_of_another_form(
+    here: Path, small_world: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Gold pairs need no dates; `benchmark` is told their form as `align` is."""
+    monkeypatch.setattr(benchmark, "unit_seconds", lambda: [1.0])
     world = Path(shutil.copytree(small_world, here / "world"))
     iso = (world / "time_id").read_text()
     (world / "time_id").write_text(re.sub(r"(\d{4})-(\d\d)-(\d\d)", r"\3/\2/\1", iso))

@@ -76,15 +76,18 @@ _ADAPTER: Final = TypeAdapter(Understanding)
 
 
 def understanding_of(pair: Pair) -> Understanding | None:
-    """What was written down for a pair; None where there is nothing, or where it was read with other options."""
-    path = pair.folder / UNDERSTOOD
+    """What was written down for a pair; None where there is nothing, or where it was read with other options.
+
+    An `InputError` where the pair's own file cannot be read, whatever was written down.
+    """
+    path, options = pair.folder / UNDERSTOOD, _options(pair)
     try:
         if path.stat().st_size > _LARGEST:
             return None
         found = _ADAPTER.validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
-    return found if found.options == _options(pair) else None
+    return found if found.options == options else None
 
 
 def _options(pair: Pair) -> tuple[dict[str, Any], dict[str, Any]]:
