@@ -91,7 +91,7 @@ def test_a_run_above_its_memory_limit_is_refused_before_it_begins() -> None:
     graph = replace(facts(1), **columns, **times)
     words = (
         r"a run of method evidence on 1,600,000 facts takes at least about 0\.4 GB, and the memory limit is 0\.1 GB; "
-        r"give it more \(memory_limit, --memory-limit 0\.5GB\)"
+        r"give it more \(memory_limit, --memory-limit 0\.4GB\)"
     )
     with pytest.raises(InputError, match=words):
         align(graph, graph, method="evidence", memory_limit=10**8)

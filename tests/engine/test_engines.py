@@ -23,6 +23,7 @@ from dualmatch import align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess, at_once
 from dualmatch.engine.operands import store
+from dualmatch.engine.pages import is_mapped
 from dualmatch.errors import InputError, OutputError
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
@@ -90,6 +91,52 @@ def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expect
     assert content(gathered(pair, cluster)) == expected
     gc.collect()
     assert not list(cluster._folder.iterdir())
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Something that holds arrays, with a step that gives some."""
+
+    large: np.ndarray
+    matrix: sp.csr_matrix
+    words: str = "sent along"
+
+    def scaled(self, factor: float, vector: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix, str]:
+        return self.large * factor + vector, self.matrix * factor, self.words
+
+
+def test_large_arrays_go_to_workers_and_back_through_files(cluster: Cluster) -> None:
+    large, matrix = np.arange(50_000.0), sp.random(300, 300, 0.3, "csr", rng=np.random.default_rng(1))
+    kept = cluster.kept(Columns(large, matrix))
+    assert is_mapped(kept.large)
+    parts = list(cluster.each(kept.scaled, [(factor, large) for factor in (1.0, 2.0, 3.0)]))
+    for factor, (values, product, words) in zip((1.0, 2.0, 3.0), parts, strict=True):
+        assert is_mapped(values)
+        assert np.array_equal(values, large * factor + large)
+        assert (product != matrix * factor).nnz == 0
+        assert words == "sent along"
+    del kept, parts, values, product
+    gc.collect()
+    assert not list(cluster._folder.iterdir())
+
+
+def test_workers_that_share_no_files_leave_it_to_this_process(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(cluster, "shares_files", False)
+    large = np.arange(50_000.0)
+    assert cluster.kept(large) is large
+    assert list(cluster.each(os.getpid, [(), ()])) == [os.getpid()] * 2
+    with cluster.within(10**9) as engine:
+        assert engine is cluster
+    assert "give --exchange one" in caplog.text
+
+
+def test_a_cluster_keeps_the_limit_of_the_calling_process_while_it_is_asked_to(cluster: Cluster) -> None:
+    before = cluster._pages.limit
+    with cluster.within(10**9):
+        assert cluster._pages.limit == 10**9
+    assert cluster._pages.limit == before
 
 
 def test_sinkhorn_in_blocks_changes_no_byte(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from dualmatch import TemporalGraph, align
+from dualmatch.engine.pages import is_mapped
 from dualmatch.errors import InputError
 from dualmatch.graph.growth import Grown, grown
 from dualmatch.methods.alignment import Alignment
-from dualmatch.methods.update import UpdateBasis, changes_since, update
+from dualmatch.methods.evidence.search import SETTLED, open_entities
+from dualmatch.methods.update import UpdateBasis, changes_since, reopened, update
 from dualmatch.simulate import SimulatedPair, World, simulate
 from parts_of_graphs import some_facts
 
@@ -129,3 +131,35 @@ def test_a_target_that_is_taken_is_there_for_others_where_many_may_share_it() ->
 def test_only_method_evidence_can_be_updated(pair: SimulatedPair) -> None:
     with pytest.raises(InputError, match="needs a run of method evidence"):
         UpdateBasis.of(align(pair.source, pair.target, method="temporal"))
+
+
+def test_settled_pairs_with_new_facts_of_their_own_are_searched_again(pair: SimulatedPair) -> None:
+    evidence = align(pair.source, pair.target).evidence
+    assert evidence is not None
+    problem, state = evidence.problem, evidence.open_state
+    settled = state.believed.above(SETTLED).pairs
+    assert len(settled) > 100
+    row, column = (int(number) for number in settled[0])
+    for side, number in ((0, row), (1, column)):
+        touched = np.zeros(problem.shape[0], dtype=bool), np.zeros(problem.shape[1], dtype=bool)
+        touched[side][number] = True
+        opened = open_entities(problem, reopened(state, touched))
+        assert row in opened[0]
+        assert column in opened[1]
+        assert len(opened[0]) == 1 + len(open_entities(problem, state)[0])
+    assert row not in open_entities(problem, state)[0]
+
+
+def test_an_update_within_a_memory_limit_changes_no_link(pair: SimulatedPair, monkeypatch: pytest.MonkeyPatch) -> None:
+    (old_source, new_source), (old_target, new_target) = (
+        earlier_and_later(graph, 0.1) for graph in (pair.source, pair.target)
+    )
+    before = align(old_source, old_target)
+    parts = grown(old_source, new_source), grown(old_target, new_target)
+    free = update(UpdateBasis.of(before), *parts, before.config)
+    monkeypatch.setattr("dualmatch.methods.align.expected_bytes", lambda *_: 1e15)
+    monkeypatch.setattr("dualmatch.engine.pages.LEAST_BYTES", 1)
+    limited = update(UpdateBasis.of(before), *parts, before.config)
+    assert limited.evidence is not None
+    assert is_mapped(limited.evidence.problem.ties[0].neighbour)
+    assert limited.links() == free.links()

@@ -51,7 +51,7 @@ class Pages:
     shared:
         Whether other processes read the files, which then keep their names for as long as their arrays are used here.
     least_bytes:
-        Smaller arrays stay in memory.
+        Smaller arrays stay in memory (`LEAST_BYTES` by default).
 
     Examples
     --------
@@ -62,8 +62,9 @@ class Pages:
     (True, 499999500000)
     """
 
-    def __init__(self, folder: Path, limit: int, *, shared: bool = False, least_bytes: int = LEAST_BYTES) -> None:
-        self.folder, self.limit, self.is_shared, self.least_bytes = folder, limit, shared, least_bytes
+    def __init__(self, folder: Path, limit: int, *, shared: bool = False, least_bytes: int | None = None) -> None:
+        self.folder, self.limit, self.is_shared = folder, limit, shared
+        self.least_bytes = LEAST_BYTES if least_bytes is None else least_bytes
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self.bytes = self.most_bytes = 0  # in files now, and at most so far
         self._number = 0

@@ -160,7 +160,7 @@ def update(
         if as_before:
             evidence = same_as_before(problem, known.state, known.first_pairs, known.confidence, store)
         else:
-            start = _reopened(now.state, (source.touched, target.touched))
+            start = reopened(now.state, (source.touched, target.touched))
             if known.state.model.names is not None:
                 start = names_learnt(problem, start)
             evidence = align_by_evidence(
@@ -176,7 +176,7 @@ def update(
     return context.of_evidence(evidence)
 
 
-def _reopened(state: RoundState, touched: tuple[Flags, Flags]) -> RoundState:
+def reopened(state: RoundState, touched: tuple[Flags, Flags]) -> RoundState:
     """The state in which no pair is settled that has new facts of its own: both its entities are searched again."""
     c = state.candidates
     has_new = touched[0][c.row] | touched[1][c.column]
