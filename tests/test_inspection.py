@@ -90,8 +90,8 @@ def test_a_run_above_its_memory_limit_is_refused_before_it_begins() -> None:
     times = {name: np.full(800_000, parse_date("1833"), np.int32) for name in ("begin", "end")}
     graph = replace(facts(1), **columns, **times)
     words = (
-        r"a run of method evidence on 1,600,000 facts takes at least about 0\.4 GB, and the memory limit is 0\.1 GB; "
-        r"give it more \(memory_limit, --memory-limit 0\.4GB\)"
+        r"a run of method evidence on 1,600,000 facts takes at least about 0\.5 GB, and the memory limit is 0\.1 GB; "
+        r"give it more \(memory_limit, --memory-limit 1GB\)"
     )
     with pytest.raises(InputError, match=words):
         align(graph, graph, method="evidence", memory_limit=10**8)

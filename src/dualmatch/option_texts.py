@@ -34,8 +34,8 @@ METHOD_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
     "many_to_one": (False, "Let several source entities take one target (method evidence)."),
     "memory_limit": (
         None,
-        "Limit for large matrices: 8GB, 6GiB, 500MB or 50% of the machine; a run that needs more is refused.  "
-        "[default: 60%]",
+        "Limit for this process: 8GB, 6GiB, 500MB or 50% of the machine. Method evidence keeps in temporary files what "
+        "does not fit; the others compute in blocks. What cannot fit even so is refused.  [default: 60%]",
     ),
     "seed": (0, "Seed of every random choice in training."),
     "hops": (2, "L: how many hops temporal features travel."),

@@ -107,7 +107,7 @@ class Columns:
 
 def test_large_arrays_go_to_workers_and_back_through_files(cluster: Cluster) -> None:
     large, matrix = np.arange(50_000.0), sp.random(300, 300, 0.3, "csr", rng=np.random.default_rng(1))
-    kept = cluster.kept(Columns(large, matrix))
+    kept = cluster.paged(Columns(large, matrix))
     assert is_mapped(kept.large)
     parts = list(cluster.each(kept.scaled, [(factor, large) for factor in (1.0, 2.0, 3.0)]))
     for factor, (values, product, words) in zip((1.0, 2.0, 3.0), parts, strict=True):
@@ -125,7 +125,7 @@ def test_workers_that_share_no_files_leave_it_to_this_process(
 ) -> None:
     monkeypatch.setattr(cluster, "shares_files", False)
     large = np.arange(50_000.0)
-    assert cluster.kept(large) is large
+    assert cluster.paged(large) is large
     assert list(cluster.each(os.getpid, [(), ()])) == [os.getpid()] * 2
     with cluster.within(10**9) as engine:
         assert engine is cluster

@@ -59,7 +59,7 @@ def test_large_arrays_of_any_value_move_and_small_ones_stay(pages: Pages) -> Non
     matrix = sp.csr_matrix((LARGE.astype(float), LARGE % 11, np.array([0, 5, len(LARGE)])), shape=(2, 11))
     value = Holder(LARGE, (Two(LARGE, [SMALL, matrix]), "text", None))
     value.doubled.sum()
-    kept = pages.kept(value)
+    kept = pages.paged(value)
     two = kept.nested[0]
     assert is_mapped(kept.values)
     assert is_mapped(kept.doubled)
@@ -71,7 +71,7 @@ def test_large_arrays_of_any_value_move_and_small_ones_stay(pages: Pages) -> Non
     assert np.array_equal(kept.values, LARGE)
     assert np.array_equal(kept.doubled, 2 * LARGE)
     assert isinstance(two, Two)
-    assert pages.kept(kept) is kept
+    assert pages.paged(kept) is kept
     assert not is_mapped(value.values)  # what was given is as it was
 
 
@@ -98,7 +98,7 @@ def test_parts_joined_in_a_file_are_what_they_are_joined_in_memory(
 
 def test_files_are_plain_npy_and_go_with_their_arrays(tmp_path: Path) -> None:
     with Pages(tmp_path, 10**9, shared=True) as pages:
-        array = pages.kept(np.stack([LARGE, LARGE], axis=1).astype(np.int32))
+        array = pages.paged(np.stack([LARGE, LARGE], axis=1).astype(np.int32))
         (file,) = tmp_path.iterdir()
         assert np.array_equal(np.load(file, allow_pickle=False), array)
         part = array[3:9]
@@ -111,7 +111,7 @@ def test_files_are_plain_npy_and_go_with_their_arrays(tmp_path: Path) -> None:
 
 
 def test_files_of_this_process_alone_lose_their_name_at_once(pages: Pages, tmp_path: Path) -> None:
-    kept = pages.kept(LARGE)
+    kept = pages.paged(LARGE)
     assert not list(tmp_path.iterdir())
     pages.release()
     let_go([kept])
@@ -127,7 +127,7 @@ def test_mapped_pages_are_let_go_near_the_limit(tmp_path: Path) -> None:
 
     array = np.ones(40 * 2**20 // 8)
     with Pages(tmp_path, limit=2**20) as pages:  # always exceeded
-        before, kept = resident(), pages.kept(array)
+        before, kept = resident(), pages.paged(array)
         assert kept.sum() == array.sum()
         for _ in range(1000):
             if resident() < before + kept.nbytes // 2:
@@ -140,8 +140,8 @@ def test_mapped_pages_are_let_go_near_the_limit(tmp_path: Path) -> None:
 
 def test_closed_pages_move_nothing_and_what_was_moved_stays_readable(tmp_path: Path) -> None:
     with Pages(tmp_path, 10**9) as pages:
-        before = pages.kept(LARGE)
-    assert pages.kept(LARGE) is LARGE
+        before = pages.paged(LARGE)
+    assert pages.paged(LARGE) is LARGE
     columns = Columns(pages)
     columns.append([LARGE])
     assert columns.arrays()[0] is LARGE
@@ -163,13 +163,48 @@ def test_parts_of_stored_arrays_are_found_again(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_in_words(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    class Full(np.ndarray):
+        def tofile(self, *_: object) -> None:  # type: ignore[override]
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("dualmatch.engine.pages.written", full)
+    monkeypatch.setattr("dualmatch.engine.pages.np.ascontiguousarray", lambda part, dtype: part.view(Full))
     with pytest.raises(OutputError, match=r"No space left on device.*TMPDIR"):
-        pages.kept(LARGE)
+        pages.paged(LARGE)
     assert not list(pages.folder.iterdir())
+
+
+def test_a_folder_that_is_gone_is_reported_in_words(tmp_path: Path) -> None:
+    with (
+        Pages(tmp_path / "gone", 10**9, shared=True) as pages,
+        pytest.raises(OutputError, match=r"gone: cannot be written into \(No such file.*give --exchange another"),
+    ):
+        pages.paged(LARGE)
+
+
+def test_arrays_of_an_engine_before_this_one_are_released_or_copied(tmp_path: Path) -> None:
+    (tmp_path / "others").mkdir()
+    with Pages(tmp_path, 10**9) as first:
+        array = first.paged(LARGE)
+    with Pages(tmp_path, 10**9) as second:
+        assert second.paged(array) is array
+        assert second.holds(array)  # so that it lets go of it
+    with Pages(tmp_path / "others", 10**9, shared=True) as third:
+        copied = third.paged(array)
+        stored = StoredArray.of(copied)
+        assert stored is not None
+        assert stored.path.exists()
+        assert np.array_equal(copied, LARGE)
+
+
+def test_a_limit_that_cannot_be_kept_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Pages(tmp_path, limit=2**20):
+        for _ in range(1000):
+            if "too low even with large arrays in files" in caplog.text:
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("nothing was reported")
+    assert caplog.text.count("too low") == 1
 
 
 WORLD = World(entities=300, mean_facts=7, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -109,3 +111,23 @@ def test_a_graph_keeps_its_own_columns() -> None:
     assert graph.begin[0] == 0
     with pytest.raises(ValueError, match="read-only"):
         graph.begin[0] = 1
+
+
+def test_some_facts_of_a_graph_are_as_if_it_had_been_built_of_them() -> None:
+    rows = [("a", "r", "b", "1833"), ("b", "s", "c", "1834", "1840"), ("c", "r", "a"), ("a", "born", None, "1815")]
+    graph = TemporalGraph.from_facts(rows)
+    cached = [name for name in dir(type(graph)) if isinstance(getattr(type(graph), name), cached_property)]
+    assert len(cached) >= 4
+    for name in cached:
+        getattr(graph, name)
+    part = graph.with_facts(np.array([2, 0]), np.zeros(0, dtype=np.int64))
+    fresh = replace(
+        graph,
+        **{name: getattr(graph, name)[[2, 0]] for name in ("head", "relation", "tail", "begin", "end")},
+        dates=graph.dates.at(np.zeros(0, dtype=np.int64)),
+    )
+    for name in cached:
+        one, other = getattr(part, name), getattr(fresh, name)
+        same = np.array_equal(one, other) if isinstance(one, np.ndarray) else str(one) == str(other)
+        assert same, name
+    assert repr(part) == repr(fresh)

@@ -45,6 +45,18 @@ def test_a_method_that_is_too_large_is_refused_and_one_that_fits_is_offered(
 ) -> None:
     pair = simulate(World(entities=3000, mean_facts=6, seed=1))
     limit = 2**27
-    with pytest.raises(InputError, match=r"take --method evidence, which needs about 0\.\d GB, or align a part"):
+    with pytest.raises(
+        InputError, match=r"take --method evidence, which keeps what does not fit in files, or align a part"
+    ):
         check_memory(pair.source, pair.target, Config(method=method, memory_limit=limit))
     check_memory(pair.source, pair.target, Config(method="evidence", memory_limit=limit))
+
+
+def test_a_run_of_evidence_above_the_limit_takes_the_limit_and_disk_instead() -> None:
+    pair = simulate(World(entities=3000, mean_facts=40, seed=1))
+    free = estimate(pair.source, pair.target, Config(memory_limit=2**40), unit=1.0)
+    limited = estimate(pair.source, pair.target, Config(memory_limit=2**28), unit=1.0)
+    assert free.disk_gigabytes == (0.0, 0.0)
+    assert limited.gigabytes[1] == 0.25
+    assert 0 < limited.disk_gigabytes[0] < limited.disk_gigabytes[1] < free.gigabytes[1]
+    assert limited.seconds[1] > free.seconds[1]

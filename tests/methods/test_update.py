@@ -143,7 +143,7 @@ def test_settled_pairs_with_new_facts_of_their_own_are_searched_again(pair: Simu
     for side, number in ((0, row), (1, column)):
         touched = np.zeros(problem.shape[0], dtype=bool), np.zeros(problem.shape[1], dtype=bool)
         touched[side][number] = True
-        opened = open_entities(problem, reopened(state, touched))
+        opened = open_entities(problem, reopened(problem, state, touched))
         assert row in opened[0]
         assert column in opened[1]
         assert len(opened[0]) == 1 + len(open_entities(problem, state)[0])

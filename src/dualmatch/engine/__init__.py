@@ -80,7 +80,7 @@ class Engine(Protocol):
     def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `map`, one result after the other, so that no more than a few need to be held."""
 
-    def kept(self, value: T) -> T:
+    def paged(self, value: T) -> T:
         """The same value; its large arrays are moved to files where memory is short."""
 
     def columns(self) -> Columns:
@@ -140,8 +140,8 @@ class InProcess:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def kept(self, value: T) -> T:
-        return value if self.pages is None else self.pages.kept(value)
+    def paged(self, value: T) -> T:
+        return value if self.pages is None else self.pages.paged(value)
 
     def columns(self) -> Columns:
         return Columns(self.pages)

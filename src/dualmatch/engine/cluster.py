@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
 from dualmatch.engine.pages import Pages, let_go, mapped_file
 from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
-
-if TYPE_CHECKING:
-    pass
 
 logger = logging.getLogger(__name__)
 
@@ -168,18 +165,22 @@ class Cluster:
             yield from (function(*item) for item in items)
             return
         owner = getattr(function, "__self__", None)  # a method goes as a function of its object
-        calls = [item if owner is None else (owner, *item) for item in items]
         plain = function if owner is None else getattr(function, "__func__", function)
-        held, sent = self._pages.kept(calls), []  # what is small goes along, and nothing that was cached does
-        sent = with_arrays(held, lambda array: StoredArray.of(array) or array, {}, cached=False)
-        for result in self.map(_computed_in_files, [(plain, self._folder, call) for call in sent]):
+        held = self._pages.paged((owner, list(items)))  # until all is computed: the files go with the arrays
+        sent = with_arrays(held, self._as_path, {}, cached=False)
+        step = uuid.uuid4().hex
+        calls = [(plain, self._folder, step, sent[0], item) for item in sent[1]]
+        for result in self.map(_computed_in_files, calls):
             yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
+
+    def _as_path(self, array: np.ndarray) -> StoredArray | np.ndarray:
+        return (StoredArray.of(array) if self._pages.holds(array) else None) or array
 
     def _from_worker(self, stored: StoredArray) -> np.ndarray:
         return stored.of_file(self._pages.mapped(stored.path))
 
-    def kept(self, value: T) -> T:
-        return self._pages.kept(value) if self.shares_files else value
+    def paged(self, value: T) -> T:
+        return self._pages.paged(value) if self.shares_files else value
 
     def columns(self) -> Columns:
         return Columns(self._pages if self.shares_files else None)
@@ -289,9 +290,17 @@ class Cluster:
             ) from error
 
 
-def _computed_in_files(function: Callable[..., T], folder: Path, arguments: Any) -> T:
-    """On a worker: the function of arrays in files; large arrays of its result are written to files, too."""
-    given = with_arrays(arguments, lambda array: array, {}, stored=lambda each: each.of_file(_opened(each.path)))
+def _computed_in_files(function: Callable[..., T], folder: Path, step: str, owner: Any, arguments: Any) -> T:
+    """On a worker: the function of arrays in files; large arrays of its result are written to files, too.
+
+    `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
+    """
+    if owner is not None:
+        if step not in _owners:
+            _owners.clear()
+            _owners[step] = _read(owner)
+        arguments = (_owners[step], *arguments)
+    given = _read(arguments)
 
     def written(array: np.ndarray) -> Any:
         if array.nbytes < _SMALL_BYTES:
@@ -305,6 +314,11 @@ def _computed_in_files(function: Callable[..., T], folder: Path, arguments: Any)
 
 
 _open_files: dict[Path, np.ndarray] = {}
+_owners: dict[str, Any] = {}
+
+
+def _read(value: Any) -> Any:
+    return with_arrays(value, lambda array: array, {}, stored=lambda each: each.of_file(_opened(each.path)))
 
 
 def _opened(path: Path) -> np.ndarray:

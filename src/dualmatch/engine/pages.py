@@ -9,7 +9,6 @@ costs next to nothing.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import logging
 import mmap
 import os
@@ -17,10 +16,10 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -57,8 +56,8 @@ class Pages:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Pages(Path(folder), 10**9) as pages:
-    ...     kept = pages.kept({"large": np.arange(10**6), "small": np.arange(3)}["large"])
-    ...     is_mapped(kept), int(kept.sum())
+    ...     array = pages.paged(np.arange(10**6))
+    ...     is_mapped(array), int(array.sum())
     (True, 499999500000)
     """
 
@@ -89,13 +88,24 @@ class Pages:
         self._ended.set()
         self._watch.join()
 
-    def kept(self, value: T) -> T:
+    def paged(self, value: T) -> T:
         """The same value with its large arrays in files: an array, a csr matrix, or a dataclass or tuple of these."""
-        kept: T = with_arrays(value, self._moved, {}) if self.is_open else value
-        return kept
+        moved: T = with_arrays(value, self._moved, {}) if self.is_open else value
+        return moved
 
     def _moved(self, array: np.ndarray) -> np.ndarray:
-        return array if array.nbytes < self.least_bytes or is_mapped(array) else self.joined([array])
+        if array.nbytes < self.least_bytes or self.holds(array):
+            return array
+        if (found := _map_of(array)) is not None and not self.is_shared:  # of an engine before this one
+            with self._lock:
+                self._maps.add(found)
+            return array
+        return self.joined([array])
+
+    def holds(self, array: np.ndarray) -> bool:
+        """Whether an array, or what it is a part of, is in one of these files."""
+        with self._lock:
+            return _map_of(array) in self._maps
 
     def joined(self, parts: Iterable[np.ndarray]) -> np.ndarray:
         """Arrays one after the other, as one array in a file; each is written as it comes."""
@@ -111,23 +121,37 @@ class Pages:
             return self.folder / f"{os.getpid()}-{self._number}.npy"
 
     def mapped(self, path: Path) -> np.ndarray:
-        """The array of a file, which is removed once nobody uses the array any more."""
-        array = mapped_file(path)
+        """The array of a file that others see, which is removed once nobody uses the array here any more."""
+        return self._watched(mapped_file(path), path)
+
+    def _watched(self, array: np.ndarray, path: Path) -> np.ndarray:
         found = _map_of(array)
-        if found is not None:  # an array of nothing is not mapped
-            with self._lock:
-                self._maps.add(found)
-                self.bytes += len(found)
-                self.most_bytes = max(self.most_bytes, self.bytes)
-            weakref.finalize(found, self._forget, len(found))
-        if found is not None and self.is_shared:
-            weakref.finalize(found, _remove, path)
-        else:
-            path.unlink()  # what is mapped stays readable without its name, and a killed process leaves nothing
+        if found is None:  # an array of nothing is not mapped
+            _remove(path)
+            return array
+        with self._lock:
+            self._maps.add(found)
+            self.bytes += len(found)
+            self.most_bytes = max(self.most_bytes, self.bytes)
+        weakref.finalize(found, self._forget, len(found), path)
         return array
 
-    def _forget(self, size: int) -> None:
+    def _forget(self, size: int, path: Path) -> None:
         self.bytes -= size  # no lock: the collector may run while one is held
+        if self.is_shared:
+            _remove(path)
+
+    @contextmanager
+    def in_words(self) -> Iterator[None]:
+        """Say what to do where a file cannot be written or mapped."""
+        try:
+            yield
+        except OSError as error:
+            other = "give --exchange another" if self.is_shared else "name another with TMPDIR"
+            raise OutputError(
+                f"{self.folder}: cannot be written into ({error.strerror or error}); large arrays are kept there: free "
+                f"some disk, or {other}"
+            ) from error
 
     def release(self) -> None:
         """Let go of all that is mapped and resident; it is read again when it is next touched."""
@@ -139,7 +163,8 @@ class Pages:
     def _keep_within_limit(self) -> None:
         import psutil
 
-        process, trim, trimmed = psutil.Process(), _trim_of_the_c_library(), 0.0
+        process, trim, trimmed = psutil.Process(), getattr(ctypes.CDLL(None), "malloc_trim", None), 0.0
+        is_over = False
         while not self._ended.wait(_SECONDS):
             memory = process.memory_info()
             if memory.rss < _NEAR * self.limit:
@@ -148,8 +173,14 @@ class Pages:
             if mapped > _WORTH_IT * self.limit:
                 self.release()
             if trim is not None and time.monotonic() > trimmed + _TRIM_SECONDS:
-                trim(0)
+                trim(0)  # the C library keeps freed memory for the next to ask
                 trimmed = time.monotonic()
+            if not is_over and process.memory_info().rss > self.limit:
+                is_over = True
+                logger.warning(
+                    "the memory limit of %.1f GB is too low even with large arrays in files: the run exceeds it",
+                    self.limit / 1e9,
+                )
 
 
 @contextmanager
@@ -162,48 +193,45 @@ def pages_within(limit: int) -> Iterator[Pages]:
 
 
 class PageWriter:
-    """An array that is written to a file part by part, along its first axis."""
+    """An array that is written to a file part by part, along its first axis.
+
+    Where no other process reads it, the file loses its name at once, so that a killed process leaves nothing behind.
+    """
 
     def __init__(self, pages: Pages) -> None:
-        self._pages, self.path = pages, pages.new_file()
-        self._file = self.path.open("xb")
-        self._dtype: np.dtype[Any] | None = None
+        self._pages, self._path = pages, pages.new_file()
+        self._dtype: np.dtype[Any] = np.dtype(np.float64)
         self._shape: tuple[int, ...] = ()
-        self._file.write(bytes(_HEADER_BYTES))
+        with pages.in_words():
+            self._file = self._path.open("x+b")
+            if not pages.is_shared:
+                _remove(self._path)
+            self._file.write(bytes(_HEADER_BYTES))
 
     def append(self, part: np.ndarray) -> None:
-        if self._dtype is None:
+        if not self._shape:
             self._dtype, self._shape = part.dtype, (0, *part.shape[1:])
         self._shape = (self._shape[0] + len(part), *self._shape[1:])
         try:
-            written(np.ascontiguousarray(part, dtype=self._dtype), self._file)
-        except OSError as error:
+            with self._pages.in_words():
+                np.ascontiguousarray(part, dtype=self._dtype).tofile(self._file)
+        except OutputError:
             self._file.close()
-            self.path.unlink(missing_ok=True)
-            raise OutputError(
-                f"{self._pages.folder}: cannot be written into ({error.strerror or error}); what does not fit into "
-                "--memory-limit is kept there: free some disk, or name another folder with TMPDIR"
-            ) from error
+            _remove(self._path)
+            raise
 
     def array(self) -> np.ndarray:
         """The whole, mapped into memory; nothing can be appended any more."""
-        dtype = np.dtype(np.float64) if self._dtype is None else self._dtype
-        self._file.seek(0)
-        self._file.write(_header(self._shape or (0,), dtype))
-        self._file.close()
-        return self._pages.mapped(self.path)
-
-
-def written(part: np.ndarray, file: BinaryIO) -> None:
-    """Write an array's bytes to an open file."""
-    part.tofile(file)
-
-
-def _trim_of_the_c_library() -> Callable[[int], int] | None:
-    """What gives freed memory back to the system, which the C library keeps for the next to ask; None: it has none."""
-    name = ctypes.util.find_library("c")
-    trim: Callable[[int], int] | None = getattr(ctypes.CDLL(name), "malloc_trim", None) if name else None
-    return trim
+        shape = self._shape or (0,)
+        with self._pages.in_words(), self._file as file:
+            file.seek(0)
+            file.write(_header(shape, self._dtype))
+            file.flush()
+            array = np.zeros((0, *shape[1:]), self._dtype)
+            if np.prod(shape):
+                # Copy on write: kernels ask for arrays they may write to, and write to none.
+                array = np.asarray(np.memmap(file, self._dtype, "c", _HEADER_BYTES, shape))
+        return self._pages._watched(array, self._path)
 
 
 _HEADER_BYTES: Final = 128  # room for the shape of any array here; data begin at a multiple of 64

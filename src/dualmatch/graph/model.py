@@ -190,8 +190,8 @@ class TemporalGraph:
     def with_facts(self, rows: NDArray[np.integer], dates: NDArray[np.integer] | None = None) -> Self:
         """The same entities and relations with some of the facts only, and some of the entity dates (None: all)."""
         part = copy(self)  # what is right of all facts is right of some, so nothing is checked again
-        for name in ("is_in_a_fact", "times", "statistics"):
-            vars(part).pop(name, None)
+        for name in set(vars(part)) - {each.name for each in fields(self)} - {"entity_rows", "entity_hashes"}:
+            del vars(part)[name]
         for name in ("head", "relation", "tail", "begin", "end"):
             object.__setattr__(part, name, getattr(self, name)[rows])
         object.__setattr__(part, "dates", self.dates if dates is None else self.dates.at(dates))

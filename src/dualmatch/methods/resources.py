@@ -49,7 +49,8 @@ _PER_ENTITY: Final = 3500.0
 _ESTIMATE_WITHIN: Final = 1.5
 # Where large arrays are kept in files: bytes of memory for a side of a fact, the share of the expected bytes that is in
 # files at most, and how much longer a run takes.
-_PER_SIDE_PAGED: Final = 120.0
+_PER_SIDE_PAGED: Final = 150.0
+_PAGED_BASE_BYTES: Final = 5e8  # the program, and the parts that it works on
 _SHARE_ON_DISK: Final = 0.6
 _SLOWER_PAGED: Final = 1.5
 _DEPTH: Final = 2
@@ -63,7 +64,7 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
         expected, limit = expected_bytes(source, target), config.memory_limit
         low, high = (expected / _GIB * factor for factor in (1 / _ESTIMATE_WITHIN, _ESTIMATE_WITHIN))
         if expected > limit:
-            least = min(_BASE_BYTES + least_bytes(source, target, config), limit)
+            least = min(_PAGED_BASE_BYTES + least_bytes(source, target, config), limit)
             seconds = size * units[0] * unit, _SLOWER_PAGED * size * units[1] * unit
             disk = low * _SHARE_ON_DISK, high * _SHARE_ON_DISK
             return Estimate(config.method, seconds, (least / _GIB, limit / _GIB), disk)
@@ -144,7 +145,8 @@ def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config) -
     least = least_bytes(source, target, config)
     if least <= config.memory_limit:
         return
-    facts, enough = source.n_facts + target.n_facts, math.ceil(least / _GB * 10) / 10
+    needed = least + (_PAGED_BASE_BYTES if config.method in EXPLAINED else 0.0)
+    facts, enough = source.n_facts + target.n_facts, math.ceil(needed / _GB * 10) / 10
     raise InputError(
         f"a run of method {config.method} on {facts:,} facts takes at least about {least / _GB:.1f} GB, and the memory "
         f"limit is {config.memory_limit / _GB:.1f} GB; give it more (memory_limit, --memory-limit {enough:g}GB)"
@@ -154,10 +156,10 @@ def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config) -
 
 def _what_fits(source: TemporalGraph, target: TemporalGraph, config: Config) -> str:
     """The method to offer in the place of one that is too large."""
-    needed = _evidence_bytes(source, target)
+    needed = least_bytes(source, target, Config(method="evidence"))
     if config.method == "evidence" or needed > config.memory_limit:
         return ","
-    return f", take --method evidence, which needs about {needed / _GB:.1f} GB,"
+    return ", take --method evidence, which keeps what does not fit in files,"
 
 
 def quick_unit_seconds() -> float:

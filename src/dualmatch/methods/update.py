@@ -160,7 +160,7 @@ def update(
         if as_before:
             evidence = same_as_before(problem, known.state, known.first_pairs, known.confidence, store)
         else:
-            start = reopened(now.state, (source.touched, target.touched))
+            start = reopened(problem, now.state, (source.touched, target.touched))
             if known.state.model.names is not None:
                 start = names_learnt(problem, start)
             evidence = align_by_evidence(
@@ -176,10 +176,10 @@ def update(
     return context.of_evidence(evidence)
 
 
-def reopened(state: RoundState, touched: tuple[Flags, Flags]) -> RoundState:
-    """The state in which no pair is settled that has new facts of its own: both its entities are searched again."""
+def reopened(problem: Problem, state: RoundState, touched: tuple[Flags, Flags]) -> RoundState:
+    """The state in which no pair but seeds is settled that has new facts: both its entities are searched again."""
     c = state.candidates
-    has_new = touched[0][c.row] | touched[1][c.column]
+    has_new = (touched[0][c.row] | touched[1][c.column]) & ~problem.is_given(c.row, c.column)
     return replace(state, log_odds=np.where(has_new, np.minimum(state.log_odds, SETTLED), state.log_odds))
 
 

@@ -38,9 +38,9 @@ def scored_tokens(
     """Divide rows by √(|x|² + λ), λ being the weight of one fact.
 
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
-    similarity. Tokens are used from the rarest on while the multiplications stay within 5,000 per entity, and less in
-    large graphs, where more tokens are rare: there the total grows with the root; `by_neighbours`, where tokens of
-    neighbours single entities out, not at all. That bounds the time at any size; it leaves out hubs, which say next to
+    similarity. Tokens are used from the rarest on while the multiplications stay within 5,000 per entity. Above 40,000
+    entities the total grows with the square root of their number; with `by_neighbours`, where tokens of neighbours
+    single entities out, it stays constant. That bounds the time at any size; it leaves out hubs, which say next to
     nothing. For some entities, `dearest` is the limit that all entities had.
     """
     if dearest is None:
@@ -81,7 +81,7 @@ def find_candidates(
 
 def _best_of(left: sp.csr_matrix, right: sp.csr_matrix, n_best: int, engine: Engine) -> sp.csr_matrix:
     """The best of `right` for each row of `left`."""
-    with engine.placed(left, engine.kept(right.T.tocsr())) as (rows, columns):
+    with engine.placed(left, engine.paged(right.T.tocsr())) as (rows, columns):
         items = [(rows, *span, columns, n_best, engine.threads) for span in engine.spans(left.shape[0])]
         blocks = engine.map(_best_of_rows, items)
     return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
@@ -96,9 +96,9 @@ def _best_of_rows(
 
 def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None, engine: Engine) -> sp.csr_matrix:
     """Rows divided by √(|x|² + λ), then without what is outside some columns, whose numbers are kept."""
-    parts = engine.columns()
     if not matrix.shape[0]:
         return matrix
+    parts = engine.columns()
     for first in range(0, matrix.shape[0], _ROWS_AT_ONCE):
         part = matrix[first : first + _ROWS_AT_ONCE]
         row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))

@@ -22,11 +22,13 @@ from dualmatch.channels.evidence.term_cache import TermCache, once
 from dualmatch.channels.evidence.ties import Places, Ties, expanded
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.engine import Engine, InProcess, spans_of
+from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 Slots = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
 _Found = list[Any]  # columns of a table
 
+_MOST: Final = 2**31 - 1  # slots of a side, numbered in 32 bits as candidates and ties are
 _AT_ONCE: Final = 2**21  # pairs of ties looked at in one go
 _NO_SUPPORT: Final = 1.0  # agreement in time that chance has as often
 _LEAST_OPEN: Final = 0.02  # neighbours this likely to be known already give no open support
@@ -127,6 +129,8 @@ def find_support(
     squares, opens, listed = (engine.columns(), *((engine.columns(), engine.columns()) for _ in range(2)))
     n_slots, edges = [0, 0], [[0] * 6]
     for part in engine.each(search.of, search.spans()):
+        if max(n_slots[view] + len(part.slots[view][0]) for view in (0, 1)) > _MOST:
+            raise InputError(f"more than {_MOST:,} facts support pairs; align a part of the graphs, or give seed pairs")
         numbers = (part.slot[view] + np.int32(n_slots[view]) for view in (0, 1))
         squares.append([part.candidate, part.supporter, *numbers, *part.worth])
         for view in (0, 1):
@@ -279,7 +283,7 @@ class _Search:
         candidate, supporter, *tie_of, worth_source, worth_target = self._squares(numbers)
         open_candidate, open_source, open_target, *open_worths = self._open_pairs(numbers)
         part = _Part(len(numbers), candidate, supporter, [], [worth_source, worth_target], [], [], [], [])
-        own = self.candidates.at(numbers)
+        own = Candidates(self.candidates.row[begin:end], self.candidates.column[begin:end], self.candidates.shape)
         for view, tie in enumerate(tie_of):
             useful = open_worths[view] > _NO_SUPPORT
             part.open_worth.append(open_worths[view][useful])

@@ -105,7 +105,7 @@ class TokenBuilder:
             kept = self._kept.get(number) if lasts else None
             if kept is None:
                 kept = _family_of((left(), right()), n_entities, factor, None if lasts else among)
-                kept = self.engine.kept(kept)
+                kept = self.engine.paged(kept)
                 if not lasts:
                     return kept
                 self._kept[number] = kept

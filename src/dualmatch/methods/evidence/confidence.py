@@ -241,7 +241,7 @@ def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
         facts = np.flatnonzero(_kept(graph.head, graph.tail, keys[side], share_of))
         graphs.append(graph.with_facts(facts, np.flatnonzero(dates)))
         kept = _kept(ties[side].entity, ties[side].neighbour, keys[side], share_of)
-        sides.append(problem.engine.kept(problem.sides[side].at(kept)))
+        sides.append(problem.engine.paged(problem.sides[side].at(kept)))
         if problem.dated is not None:
             dated.append(problem.dated[side].at(dates[problem.dated[side].row]))
     thin = replace(problem, source=graphs[0], target=graphs[1])

@@ -86,13 +86,13 @@ class Problem:
     @cached_property
     def ties(self) -> tuple[Ties, Ties]:
         graphs = self.source, self.target
-        return both(lambda side: self.engine.kept(Ties.of(graphs[side]).ready), self.engine.column_threads)
+        return both(lambda side: self.engine.paged(Ties.of(graphs[side]).ready), self.engine.column_threads)
 
     @cached_property
     def sides(self) -> tuple[Side, Side]:
         """What the facts of both graphs say."""
         opaque = self.source.opaque_times or self.target.opaque_times
-        return self.engine.kept(sides_of(*self.ties, opaque, self.engine.column_threads))
+        return self.engine.paged(sides_of(*self.ties, opaque, self.engine.column_threads))
 
     @cached_property
     def dated(self) -> DatedPair | None:
@@ -117,7 +117,7 @@ class Problem:
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
-        return self.engine.kept(fact_sides(self.source, self.target))
+        return self.engine.paged(fact_sides(self.source, self.target))
 
     @property
     def views(self) -> tuple[FactSides, FactSides]:

@@ -51,10 +51,10 @@ class TieTerms:
     def of(cls, sides: tuple[Side, Side], model: Model, engine: Engine) -> Self:
         def terms(side: int) -> tuple[Floats, Floats, Flags, Floats]:
             ties = sides[side].ties
-            overlap = engine.kept(model.tie_overlap(ties, side))
-            telling = engine.kept(_telling_overlap(sides[side], model, side))
-            undated = engine.kept(_undated(sides[side], sides[1 - side]))
-            return overlap, telling, undated, engine.kept(_missed(ties, overlap))
+            overlap = engine.paged(model.tie_overlap(ties, side))
+            telling = engine.paged(_telling_overlap(sides[side], model, side))
+            undated = engine.paged(_undated(sides[side], sides[1 - side]))
+            return overlap, telling, undated, engine.paged(_missed(ties, overlap))
 
         source, target = both(terms, engine.column_threads)
         undated = source[2], target[2]
@@ -90,12 +90,12 @@ class SweepTerms:
                 return None
             own = unseen(view)
             expected = by_entity(view, terms.overlap[view] * own)
-            return engine.kept(
+            return engine.paged(
                 (expected, by_entity(1 - view, unseen(1 - view)), _missed(ties[view], terms.overlap[view], own))
             )
 
         threads = engine.column_threads
-        share = both(lambda side: engine.kept(_open_share(ties[side], unmatched.elsewhere[side])), threads)
+        share = both(lambda side: engine.paged(_open_share(ties[side], unmatched.elsewhere[side])), threads)
         return cls(unmatched, share, both(hidden, threads))
 
 
@@ -127,32 +127,21 @@ class Propagation:
         sides, terms = self.sides, self.terms
         sweep = SweepTerms.of(sides, terms, unmatched, engine)
         found, source, target = engine.columns(), engine.columns(), engine.columns()
-        given = log_odds, by_slot, sweep
-        for part in engine.each(self._of_part, [(number, *given) for number in range(self.support.n_parts)]):
+        whole = _Sweep(self, log_odds, by_slot, sweep)
+        for part in engine.each(whole.of_part, [(number,) for number in range(self.support.n_parts)]):
             found.append([part[0], part[1]])
             source.append([part[2]])
             target.append([part[3]])
         value, coverage = found.arrays()
         unknown, ties, threads = unmatched.unknown, (sides[0].ties, sides[1].ties), engine.column_threads
-        of_neighbour = both(lambda side: engine.kept(unknown[side][ties[side].neighbour]), threads)
-        is_open = both(lambda side: engine.kept(unknown[side][ties[side].entity] * of_neighbour[side]), threads)
+        of_neighbour = both(lambda side: engine.paged(unknown[side][ties[side].neighbour]), threads)
+        is_open = both(lambda side: engine.paged(unknown[side][ties[side].entity] * of_neighbour[side]), threads)
 
         def nothing(side: int) -> Floats:
             unseen = of_neighbour[side] * room_elsewhere(sides, is_open, side)
             return _log_mean(self.model.coverage, _missed(ties[side], terms.telling[side] * (1.0 - unseen)))
 
         return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, both(nothing, threads))
-
-    def _of_part(
-        self, number: int, log_odds: Floats, by_slot: tuple[Floats, Floats], sweep: SweepTerms
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Of a part of the candidates: their values, the weights of the coverages, what each slot adds in each view."""
-        at = self.support.candidates_of(number)
-        candidates = Candidates(self.candidates.row[at], self.candidates.column[at], self.candidates.shape)
-        part = replace(self, candidates=candidates, support=self.support.part(number))
-        certain = part.certain(log_odds, by_slot)
-        source, target = (part._combined(view, part.ratios(view, certain, sweep), sweep) for view in (0, 1))
-        return on_grid(0.5 * (source[0] + target[0])), 0.5 * (source[2] + target[2]), source[1], target[1]
 
     def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:
         """How likely each supporter is to be right, without what its candidate sent to it."""
@@ -184,7 +173,7 @@ class Propagation:
 
         A mixture over coverages is no sum; by the weights the coverages end with, it becomes one.
         """
-        value, _, coverage = self._combined(view, ratio, sweep)
+        value, _, coverage = self.combined(view, ratio, sweep)
         candidate = self.support.slots[view][0]
         gain = np.zeros(len(candidate))
         for at, by_slot in enumerate(self._gains(view, ratio, sweep, self._room(view, sweep))):
@@ -218,7 +207,7 @@ class Propagation:
         room: Floats = np.minimum(offered / np.maximum(expected, 1e-9), 1.0)
         return room
 
-    def _combined(self, view: int, ratio: Floats, sweep: SweepTerms) -> tuple[Floats, Floats, Floats]:
+    def combined(self, view: int, ratio: Floats, sweep: SweepTerms) -> tuple[Floats, Floats, Floats]:
         """Log-likelihood ratio of each candidate, what each slot adds, and the weights of the coverages."""
         candidate, tie = self.support.slots[view]
         entity, room, hidden = self._entities(view), self._room(view, sweep), sweep.hidden[view]
@@ -235,6 +224,25 @@ class Propagation:
         total = share.sum(axis=0)
         added = np.log1p(self.terms.overlap[view][tie] * (ratio - 1.0))
         return top + np.log(total), added, (share / total).T
+
+
+@dataclass(frozen=True, eq=False)
+class _Sweep:
+    """One sweep, of which a part can be computed anywhere."""
+
+    propagation: Propagation
+    log_odds: Floats
+    by_slot: tuple[Floats, Floats]
+    terms: SweepTerms
+
+    def of_part(self, number: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of a part of the candidates: their values, the weights of the coverages, what each slot adds in each view."""
+        whole, at = self.propagation, self.propagation.support.candidates_of(number)
+        candidates = Candidates(whole.candidates.row[at], whole.candidates.column[at], whole.candidates.shape)
+        part = replace(whole, candidates=candidates, support=whole.support.part(number))
+        certain = part.certain(self.log_odds, self.by_slot)
+        source, target = (part.combined(view, part.ratios(view, certain, self.terms), self.terms) for view in (0, 1))
+        return on_grid(0.5 * (source[0] + target[0])), 0.5 * (source[2] + target[2]), source[1], target[1]
 
 
 def _sent_through(mirror: tuple[Ints, Ints], by_slot: tuple[Floats, Floats]) -> Floats:

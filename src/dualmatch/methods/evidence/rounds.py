@@ -63,7 +63,7 @@ def next_round(problem: Problem, before: RoundState, whole: bool) -> tuple[Round
     everything = np.arange(len(found.candidates))
     support = _support(problem, before, found, everything)
     state, evidence = _swept(problem, found.start(problem, before, support, everything), everything, support)
-    return problem.engine.kept(learnt(problem, state, support, evidence)), found.n_tokens
+    return problem.engine.paged(learnt(problem, state, support, evidence)), found.n_tokens
 
 
 def trial_round(problem: Problem, before: RoundState) -> RoundState:
@@ -72,7 +72,7 @@ def trial_round(problem: Problem, before: RoundState) -> RoundState:
     moving = _unsettled(found.candidates, found.log_odds)
     support = _support(problem, before, found, moving)
     start = found.start(problem, before, support, moving)
-    return problem.engine.kept(_swept(problem, start, moving, support, learns=False)[0])
+    return problem.engine.paged(_swept(problem, start, moving, support, learns=False)[0])
 
 
 def _unsettled(candidates: Candidates, log_odds: Floats) -> Ids:
