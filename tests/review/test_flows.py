@@ -125,6 +125,7 @@ def test_buttons_stay_where_they_are(review: Reviews, open_page: OpenPage, viewp
     assert len(session.log.live()) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [WIDE, PHONE])
 def test_every_page_is_accessible(review: Reviews, open_page: OpenPage, viewport: dict[str, int]) -> None:
     session, client = review(seeds=1)

@@ -169,6 +169,7 @@ def test_the_timeline_has_days_names_and_open_ends(serving: ReviewServer, open_p
     assert not wide.is_visible()
 
 
+@pytest.mark.slow
 def test_no_rule_of_accessibility_is_broken(serving: ReviewServer, open_page: OpenPage) -> None:
     for size in ({"width": 1280, "height": 900}, {"width": 390, "height": 844}):
         page = open_page(serving.address, viewport=size)
