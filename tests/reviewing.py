@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -222,13 +222,22 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     assert complaints == []
 
 
-def assert_accessible(page: Page) -> None:
-    """No rule of axe-core is violated, and nothing but what scrolls by itself is wider than the screen."""
+def assert_accessible(page: Page, *schemes: Literal["light", "dark"]) -> None:
+    """No rule of axe-core is violated, and nothing but what scrolls by itself is wider than the screen.
+
+    With `schemes`, in each of these colour schemes; else in the one the page has.
+    """
+    from axe_playwright_python.base import AXE_SCRIPT
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    for scheme in schemes or (None,):
+        if scheme is not None:
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+        is_there = page.evaluate("'axe' in window")  # half a megabyte, which a document needs once
+        found = Axe("0" if is_there else AXE_SCRIPT).run(page).response["violations"]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == [], scheme
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), scheme
 
 
 def press(page: Page, key: str, address: str = "") -> None:

@@ -90,6 +90,12 @@ def without_kill(world: Path, run: Path, *options: str) -> dict[str, bytes]:
     return written
 
 
+@pytest.fixture(scope="module")
+def plain_results(world: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What a run without options writes, wherever its folder is."""
+    return without_kill(world, tmp_path_factory.mktemp("plain") / "run")
+
+
 def with_relations(run: Path) -> list[str]:
     return ["--relations", str(run / "relations.tsv")]
 
@@ -284,6 +290,7 @@ def test_another_version_is_refused_by_name(
 @pytest.mark.parametrize("harm", ["flipped", "gone"])
 def test_a_damaged_stage_is_named_and_made_again(
     world: Path,
+    plain_results: dict[str, bytes],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -291,7 +298,6 @@ def test_a_damaged_stage_is_named_and_made_again(
     harm: str,
 ) -> None:
     run = tmp_path / "run"
-    expected = without_kill(world, run)
     interrupted(world, run, monkeypatch)
     (file,) = (run / "stages").glob(f"{stage}*")
     data = bytearray(file.read_bytes())
@@ -302,7 +308,7 @@ def test_a_damaged_stage_is_named_and_made_again(
     what, said = "is damaged" if harm == "flipped" else "is gone", capsys.readouterr().err
     assert f"note: {run}: resuming after its stage round 1" in said
     assert f"warning: {file}: {what}; going back to the stage before it" in said
-    assert results(run) == expected
+    assert results(run) == plain_results
 
 
 def test_a_folder_is_begun_resumed_and_replaced_as_asked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,10 +35,16 @@ WORLDS = {
 }
 
 
+@cache
+def aligned_world(name: str) -> tuple[SimulatedPair, EvidenceResult]:
+    """A world and what is found in it: several tests compare with that."""
+    pair = simulate(WORLDS[name])
+    return pair, align_by_evidence(Problem.of(pair.source, pair.target))
+
+
 @pytest.fixture(scope="module", params=list(WORLDS))
 def aligned(request: pytest.FixtureRequest) -> tuple[SimulatedPair, EvidenceResult]:
-    pair = simulate(WORLDS[request.param])
-    return pair, align_by_evidence(Problem.of(pair.source, pair.target))
+    return aligned_world(request.param)
 
 
 def links(result: EvidenceResult) -> dict[tuple[str, str], float]:
@@ -231,8 +238,8 @@ def test_targets_that_many_may_share_are_shared() -> None:
 
 @pytest.mark.parametrize("part", ["relations", "cavity", "open support"])
 def test_each_part_can_be_done_without(part: Part) -> None:
-    pair = simulate(WORLDS["intervals"])
-    whole, less = (align_by_evidence(Problem.of(pair.source, pair.target, without=parts)) for parts in ((), (part,)))
+    pair, whole = aligned_world("intervals")
+    less = align_by_evidence(Problem.of(pair.source, pair.target, without=(part,)))
     assert not np.array_equal(whole.state.value[:50], less.state.value[:50])
     assert (less.state.model.odds.together.nnz == 0) == (part == "relations")
     assert len(set(links(less)) & truth(pair)) > 0.8 * len(pair.gold)

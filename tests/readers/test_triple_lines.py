@@ -72,7 +72,6 @@ def by_the_parser(text: str, has_graphs: bool) -> tuple[str | None, ...] | None:
 @example(f'<http://e/a> <http://e/r> "x"^^<{LANG_STRING}> .', False)
 @example(f'<http://e/a> <http://e/r> "x"^^<{LANG_STRING.replace("lang", "dirLang")}> .', True)
 @example("<urn:x:é> <https://e?q#f> <http://e/%41> .", True)
-@pytest.mark.slow
 def test_lines_that_are_split_are_what_the_parser_says(text: str, has_graphs: bool) -> None:
     ((found, others),) = plain_lines(io.BytesIO(text.encode()), has_graphs)
     if others:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -16,6 +17,7 @@ from planted_review import LIKELY, MAYBE, PAIR, SIZE, SURE, reviewed
 from reviewing import Client, OpenPage, assert_accessible, press
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+SCHEMES: Final = ("light", "dark")
 
 
 Reviews = Callable[..., tuple[Session, Client]]
@@ -123,15 +125,15 @@ def test_buttons_stay_where_they_are(review: Reviews, open_page: OpenPage, viewp
     assert len(session.log.live()) == 3
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [WIDE, PHONE])
-def test_every_page_is_accessible(review: Reviews, open_page: OpenPage, viewport: dict[str, int], scheme: str) -> None:
+def test_every_page_is_accessible(review: Reviews, open_page: OpenPage, viewport: dict[str, int]) -> None:
     session, client = review(seeds=1)
-    page = open_page(client.address, viewport=viewport, color_scheme=scheme)
+    page = open_page(client.address, viewport=viewport)
     empty = ["/", "/?tab=partner", "/?tab=spot", "/?tab=all", "/?q=nothing", f"/pair/{PAIR}", "/again", "/history"]
     for path in [*empty, f"/pair/{SIZE - 1}?tab=partner", f"/pair/{SURE}?find=q0", "/differences"]:
         page.goto(f"{client.home}{path}")
-        assert_accessible(page)
+        assert_accessible(page, *SCHEMES)
     for row in session.queue.tabs[Tab.SPOT].tolist()[:ENOUGH]:
         client.post("/decide", accept=row, source=row, seen=0, note="seen " * 30)
     client.post("/decide", verdict="reject", source=PAIR + 2, target=PAIR + 2, seen=0)
@@ -139,13 +141,13 @@ def test_every_page_is_accessible(review: Reviews, open_page: OpenPage, viewport
     decided = ["/?tab=spot", f"/pair/{PAIR + 2}", f"/pair/{PAIR + 2}?show={PAIR + 3}", "/history", "/again"]
     for path in [*decided, "/?tab=all&status=accepted&low=5&high=100"]:
         page.goto(f"{client.home}{path}")
-        assert_accessible(page)
+        assert_accessible(page, *SCHEMES)
     page.keyboard.press("?")
-    assert_accessible(page)
+    assert_accessible(page, *SCHEMES)
     other = client.ask("/pair/99999").text  # a page of its own says what is not possible
     assert "There is no such entity." in other
     page.set_content(other.replace('<script src="/static/review.js" defer></script>', ""))
-    assert_accessible(page)
+    assert_accessible(page, *SCHEMES)
 
 
 def test_everything_works_without_scripts(review: Reviews, open_page: OpenPage) -> None:

@@ -169,15 +169,15 @@ def test_the_timeline_has_days_names_and_open_ends(serving: ReviewServer, open_p
     assert not wide.is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_rule_of_accessibility_is_broken(serving: ReviewServer, open_page: OpenPage, scheme: str) -> None:
+@pytest.mark.slow
+def test_no_rule_of_accessibility_is_broken(serving: ReviewServer, open_page: OpenPage) -> None:
     for size in ({"width": 1280, "height": 900}, {"width": 390, "height": 844}):
-        page = open_page(serving.address, viewport=size, color_scheme=scheme)
+        page = open_page(serving.address, viewport=size)
         for name in ("Ada Lovelace", "Mary Shelley"):
             page.goto(pair_of(serving, name))
             for fold in page.locator("summary").all():
                 fold.click()
-            assert_accessible(page)
+            assert_accessible(page, "light", "dark")
 
 
 def test_there_is_no_page_of_other_facts(serving: ReviewServer) -> None:

@@ -99,7 +99,9 @@ class RowChecks:
 def _failures(rows: Rows, wrong: Mask, why: OfRow) -> tuple[list[tuple[int, int | None]], OfRow]:
     """Row and line of each wrong row, and why it is wrong: where a format has no lines, with where to look."""
     at = np.flatnonzero(wrong)
+    if not len(at):
+        return [], why
     lines = rows.table[LINE].gather(at).to_list()
-    if not lines or lines[0] is not None:
+    if lines[0] is not None:
         return list(zip(at.tolist(), lines, strict=True)), why
     return [(row, None) for row in at.tolist()], lambda row: f"{rows.text(row)}: {why(row)} ({rows.place(row)})"

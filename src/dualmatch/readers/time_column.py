@@ -86,10 +86,14 @@ class TimeParser:
         first, last = self._spans(texts)
         for codes in (first,) if last is first else (first, last):
             early = np.flatnonzero((codes < encode_date(1)) & (codes > WRONG))
-            codes[early[texts.gather(early).str.contains(_DAY_WITH_TIME).to_numpy()]] -= encode_date(1)
+            if len(early):
+                codes[early[texts.gather(early).str.contains(_DAY_WITH_TIME).to_numpy()]] -= encode_date(1)
         return first, last
 
     def _spans(self, texts: pl.Series) -> tuple[Codes, Codes]:
+        if not len(texts):
+            codes = np.empty(0, dtype=np.int32)
+            return codes, codes
         distinct, rows = numbered(texts.fill_null(""), in_order=False)
         first = _plain_days(distinct) if self.time_format is None else np.full(len(distinct), WRONG, np.int32)
         odd = np.flatnonzero(first == WRONG)

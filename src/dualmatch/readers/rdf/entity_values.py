@@ -105,6 +105,10 @@ class EntityValues:
 
 def entity_values(plain: pl.DataFrame, literals: pl.DataFrame, parser: TimeParser) -> EntityValues:
     """Sort the `literals` of a file's entities; `plain` is all that the file says."""
+    if not literals.height:
+        no_code = pl.lit(None, dtype=pl.Int32)
+        no_dates = literals.select("s", "p", text="o", node="s", begin=no_code, end=no_code)
+        return EntityValues(no_dates, literals.select("s", "p", "o", "tag"), Counter())
     named = _named_date_predicates(literals, parser)
     is_date = _is_typed_date() | (_is_plain() & pl.col("p").is_in({*_date_predicates(literals), *named}))
     is_date |= (_is_number() | _has_language()) & pl.col("p").is_in(named)

@@ -183,6 +183,8 @@ def _meanings(predicates: list[str], time_predicates: TimePredicates) -> pl.Data
 def _times(plain: pl.DataFrame, spans: Callable[[pl.Series], tuple[Codes, Codes]]) -> pl.DataFrame:
     """``node``, ``role``, ``o`` (text), ``code`` of every literal that is the value of a time predicate."""
     written = plain.filter(pl.col("role").is_not_null() & pl.col("literal")).select("role", "o", node="s")
+    if not written.height:
+        return written.select("node", "role", "o", code=pl.lit(None, dtype=pl.Int32))
     first, last = (pl.Series(codes, dtype=pl.Int32) for codes in spans(written["o"]))
     written = written.select("node", "role", "o").with_columns(first=first, last=last)
     # A text that means a span of time is a begin and an end.
@@ -216,6 +218,8 @@ def _intervals(timed: pl.DataFrame) -> pl.DataFrame:
 
 def _reified(links: pl.DataFrame) -> pl.DataFrame:
     """``node``, ``s``, ``p``, ``o`` of plain RDF reification."""
+    if not links.height:
+        return links.select("s", "p", "o", node="s").select("node", *_TRIPLE)
     parts = [
         links.filter(pl.col("p") == predicate).select(pl.col("o").alias(part), node="s")
         for predicate, part in _PARTS.items()
@@ -229,10 +233,12 @@ def _middle(links: pl.DataFrame, intervals: pl.DataFrame, reifiers: pl.DataFrame
     Nodes in the middle are the blank nodes that a predicate leads to, where it leads to any that has a time; and
     whatever has an ``rdf:value`` or is a role of schema.org.
     """
+    roles = links.filter((pl.col("p") == f"{RDF}type") & pl.col("o").str.contains(_ROLE)).select(node="s")
+    if not intervals.height and not valued.height and not roles.height:
+        return links.select("s", "p", node="o").clear()
     into = _without(_without(links.select("s", "p", node="o"), "node", reifiers), "s", reifiers)
     blank = into.filter(pl.col("node").str.starts_with("_:"))
     dated = blank.join(intervals, on="node", how="semi")
-    roles = links.filter((pl.col("p") == f"{RDF}type") & pl.col("o").str.contains(_ROLE)).select(node="s")
     named = into.join(pl.concat([valued, roles]), on="node", how="semi")
     return pl.concat([blank.join(dated, on="p", how="semi"), named]).unique()
 
@@ -242,6 +248,8 @@ def _through(middle: pl.DataFrame, links: pl.DataFrame, valued: pl.DataFrame) ->
 
     With one ``o``, or with an ``rdf:value``, the relation is p; with several ``o`` it is each one's q.
     """
+    if not middle.height:
+        return middle.select("node", "s", "p", o="node")
     out = links.filter(pl.col("p") != f"{RDF}type").select("o", node="s", q="p")
     is_value = pl.col("q") == f"{RDF}value"
     out = pl.concat([out.filter(is_value), out.join(valued, on="node", how="anti")])
@@ -254,6 +262,8 @@ def _dated(statements: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     """``node``, ``s``, ``p``, ``o``, ``begin``, ``end`` of stated triples."""
     found = statements.unique().join(times, on="node", how="left").select("node", *_TRIPLE, "begin", "end")
     several = found.select(_TRIPLE).is_duplicated()
+    if not several.any():
+        return found
     return pl.concat([found.filter(~several), _dated_by_several(found.filter(several))])
 
 
@@ -294,6 +304,8 @@ def _events(
     members: pl.Series,
 ) -> pl.DataFrame:
     """``node``: things with a time of their own, `members` among them, which holds for all that is said of them."""
+    if not intervals.height:
+        return intervals.select("node")
     acted = plain.filter(pl.col("p").is_in([*OF_EVENTS]) & pl.col("literal")).select(node="s")
     events = (
         pl.concat([acted, times.led.select(node="s"), pl.DataFrame({"node": members})])
@@ -320,6 +332,9 @@ def _at_its_time(bare: pl.DataFrame, intervals: pl.DataFrame, events: pl.DataFra
 
 def _dates_of(links: pl.DataFrame, intervals: pl.DataFrame) -> pl.DataFrame:
     """Dates of the subjects of links ``s``, ``p``, ``node``: the time of the node."""
+    if not links.height or not intervals.height:
+        no_code = pl.lit(None, dtype=pl.Int32)
+        return links.clear().select("node", "s", "p", begin=no_code, end=no_code)
     found = links.join(intervals, on="node").filter(pl.col("begin").is_not_null() | pl.col("end").is_not_null())
     return found.select("node", "s", "p", *_INTERVAL).unique()
 
