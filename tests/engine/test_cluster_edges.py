@@ -111,7 +111,7 @@ def test_blocks_that_no_worker_takes_up_are_not_waited_for_without_end(monkeypat
         raise TimeoutError
 
     monkeypatch.setattr(distributed, "wait", waiting)
-    monkeypatch.setattr(cluster, "_SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(cluster, "_IDLE_SECONDS", 0.05)
     idle = Cluster.__new__(Cluster)
     idle.client = Deaf(0)  # type: ignore[assignment]
     with pytest.raises(InputError, match="the cluster makes no progress"), idle._end_in_words():

@@ -44,6 +44,7 @@ _RESUME: Final = "a run with --run can be resumed with --resume"
 _SMALL_BYTES: Final = 2**16
 _POLL_SECONDS: Final = 2.0
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
+_IDLE_SECONDS: Final = 120.0  # without a worker at work: on a busy machine, those that died take long to start again
 
 
 @dataclass(eq=False)
@@ -254,7 +255,7 @@ class Cluster:
                 if self.client.status == "running":
                     silent_since = None
                     idle_since = (idle_since or time.monotonic()) if self._is_idle() else None
-                    if idle_since is not None and time.monotonic() - idle_since > _SILENT_SECONDS:
+                    if idle_since is not None and time.monotonic() - idle_since > _IDLE_SECONDS:
                         raise StalledError("no worker has taken on a block for too long") from None
                     continue
                 silent_since = silent_since or time.monotonic()

@@ -19,7 +19,7 @@ import numpy as np
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors
 from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.term_cache import TermCache, once
-from dualmatch.channels.evidence.ties import Places, Ties, expanded
+from dualmatch.channels.evidence.ties import Places, Ties, expanded, places_in
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.engine import Engine, InProcess, spans_of
 from dualmatch.errors import InputError
@@ -156,7 +156,7 @@ def find_support(
         else:
             numbering = _SlotNumbers.of(candidates, ties, view)
             keys = numbering.keys(*slots[view])
-        mirrors = _Mirrors(ties.mirror, slots[view][1], numbering, Places(keys), among_candidates)
+        mirrors = _Mirrors(ties.mirror, slots[view][1], numbering, keys, among_candidates)
         spans = [(supporter[slice(*span)], slot[view][slice(*span)]) for span in spans_of(len(supporter), _AT_ONCE)]
         columns = engine.columns()
         for found in engine.each(mirrors.of, spans):
@@ -208,14 +208,14 @@ class _Mirrors:
     mirror: Ids  # of each tie of the side
     tie: Ints  # of each slot
     numbering: _SlotNumbers  # of the supporters' slots
-    places: Places
+    keys: Ids  # of these slots
     among_candidates: Ids | None
 
     def of(self, supporter: Ints, slot: Ints) -> Ints:
         """Of some support; -1 where the candidate does not support its supporter."""
         back = self.mirror[self.tie[slot]]
         number = supporter if self.among_candidates is None else self.among_candidates[supporter]
-        place = self.places.of(self.numbering.keys(np.maximum(number, 0), back))
+        place = places_in(self.keys, self.numbering.keys(np.maximum(number, 0), back))
         return np.where(number >= 0, place, -1).astype(np.int32)
 
 
