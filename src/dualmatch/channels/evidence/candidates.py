@@ -32,21 +32,17 @@ class Scored(NamedTuple):
     dearest: float = math.inf  # tokens that cost this much or more were left out
 
 
-def scored_tokens(
-    tokens: Tokens, dearest: float | None = None, engine: Engine | None = None, *, by_neighbours: bool = False
-) -> Scored:
+def scored_tokens(tokens: Tokens, dearest: float | None = None, engine: Engine | None = None) -> Scored:
     """Divide rows by √(|x|² + λ), λ being the weight of one fact.
 
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
     similarity. Tokens are used from the rarest on while the multiplications stay within 5,000 per entity. Above 40,000
-    entities the total grows with the square root of their number; with `by_neighbours`, where tokens of neighbours
-    single entities out, it stays constant. That bounds the time at any size; it leaves out hubs, which say next to
-    nothing. For some entities, `dearest` is the limit that all entities had.
+    entities the total grows with the square root of their number. That bounds the time at any size; it leaves out hubs,
+    which say next to nothing. For some entities, `dearest` is the limit that all entities had.
     """
     if dearest is None:
         n_entities = tokens.source.shape[0] + tokens.target.shape[0]
-        less = min(1.0, _FEW_ENTITIES / max(n_entities, 1))
-        per_entity = _PRODUCTS_PER_ENTITY * (less if by_neighbours else less**0.5)
+        per_entity = _PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5)
         # tokens from the first that exceeds the budget on are left out; equal costs are treated alike
         ordered = np.sort(tokens.cost)
         within = np.searchsorted(np.cumsum(ordered), per_entity * n_entities, side="right")

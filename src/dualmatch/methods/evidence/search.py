@@ -62,7 +62,7 @@ def search(
     """
     tokens = problem.builder.build(knowledge, among, None if scale is None else scale.smoothing)
     dearest, smoothing = None if scale is None else scale.dearest, tokens.smoothing
-    scored = scored_tokens(tokens, dearest, problem.engine, by_neighbours=knowledge is not None)
+    scored = scored_tokens(tokens, dearest, problem.engine)
     del tokens  # they are as large as all else
     found = find_candidates(scored, problem.shape, _N_CANDIDATES, engine=problem.engine)
     return Found(problem.forbidden.left_out_of(found), Scale(smoothing, scored.dearest), scored.source.shape[1])
