@@ -38,6 +38,7 @@ from dualmatch.engine.cluster import Cluster, states_of
 from dualmatch.engine.connection import check_workers
 
 NOT_SECURED = ValueError("IOStream is not idle; cannot convert to SSL")  # tornado's, where a worker dies just then
+NO_WORKER = ValueError("Can not use replicate to delete data")  # the scheduler's, where all workers have died just then
 WORLD = World(entities=250, mean_facts=6, year_only_share=0.3, unmatched_source=0.2, relations_inverse=2, seed=3)
 
 
@@ -53,7 +54,7 @@ def expected(pair: SimulatedPair) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with Cluster(workers=2, block_rows=100) as engine:
+    with Cluster(workers=2, block_rows=100, least_bytes=0) as engine:
         yield engine
 
 
@@ -223,11 +224,12 @@ def test_operands_are_sent_again_over_a_closed_connection(tmp_path: Path, monkey
     pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
     engine, operand = without_workers(tmp_path), np.arange(20_000.0)
-    client = closing(engine, [CommClosedError("in <TLS>"), OSError("Timed out trying to connect"), NOT_SECURED])
+    errors = [CommClosedError("in <TLS>"), OSError("Timed out trying to connect"), NOT_SECURED, NO_WORKER]
+    client = closing(engine, errors)
     with engine.placed(operand):
-        assert client.sent == 4
+        assert client.sent == 5
     assert client.sent == 0
-    assert pauses == [0.2, 0.4, 0.8]
+    assert pauses == [0.2, 0.4, 0.8, 1.6]
 
 
 @pytest.mark.parametrize(
@@ -235,11 +237,12 @@ def test_operands_are_sent_again_over_a_closed_connection(tmp_path: Path, monkey
     [
         ([CommClosedError("in <TLS>")] * 9, "running", 5, InputError),
         ([NOT_SECURED] * 9, "running", 5, InputError),
+        ([NO_WORKER] * 9, "running", 5, InputError),
         ([ValueError("of the operand itself")], "running", 1, ValueError),
         ([TimeoutError("No valid workers found")] * 9, "running", 1, TimeoutError),
         ([CommClosedError("in <TLS>")] * 9, "closed", 1, InputError),
     ],
-    ids=["always", "never secured", "another error", "no workers", "no scheduler"],
+    ids=["always", "never secured", "no worker left", "another error", "no workers", "no scheduler"],
 )
 def test_operands_are_not_sent_again_for_ever(
     errors: list[Exception],

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -79,6 +80,12 @@ class Engine(Protocol):
 
     def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `map`, one result after the other, so that no more than a few need to be held."""
+
+    def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
+        """As `map`, for a few calls on whole columns; results are `paged`.
+
+        Arrays in the arguments need not be placed, nor those of the object whose method the function is.
+        """
 
     def paged(self, value: T) -> T:
         """The same value; its large arrays are moved to files where memory is short."""
@@ -139,6 +146,12 @@ class InProcess:
             except BaseException:  # an error, or Ctrl-C: what has not begun is left undone
                 pool.shutdown(cancel_futures=True)
                 raise
+
+    def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
+        return at_once([partial(self._paged_result, function, item) for item in items], self.column_threads)
+
+    def _paged_result(self, function: Callable[..., T], item: tuple[Any, ...]) -> T:
+        return self.paged(function(*item))
 
     def paged(self, value: T) -> T:
         return value if self.pages is None else self.pages.paged(value)

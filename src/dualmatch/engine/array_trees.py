@@ -62,6 +62,23 @@ def with_arrays(
     return found
 
 
+def bytes_of(value: Any) -> int:
+    """Bytes of all arrays in a value, each counted once.
+
+    >>> column = np.zeros(4)
+    >>> bytes_of((column, [column, np.zeros(2)]))
+    48
+    """
+    sizes: list[int] = []
+
+    def counted(array: np.ndarray) -> np.ndarray:
+        sizes.append(array.nbytes)
+        return array
+
+    with_arrays(value, counted, {})
+    return sum(sizes)
+
+
 def csr_of(kind: type, parts: tuple[Any, Any, Any], shape: Sequence[int]) -> Any:
     """A csr matrix of its data, indices and indptr, set one by one: the constructor would read every index."""
     matrix = kind(tuple(shape))

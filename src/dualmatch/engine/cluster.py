@@ -21,13 +21,13 @@ from typing import Any, Final, Self
 import numpy as np
 
 from dualmatch.engine import Columns, Spans, T, spans_of, usable_cores
-from dualmatch.engine.array_trees import StoredArray, with_arrays
+from dualmatch.engine.array_trees import StoredArray, bytes_of, with_arrays
 from dualmatch.engine.connection import (
     ANSWER_SECONDS,
     ATTEMPTS,
     PAUSE_SECONDS,
     connected,
-    ended_while_secured,
+    worker_died_meanwhile,
     leave,
     on_all_workers,
     within,
@@ -69,6 +69,8 @@ class Cluster:
         another machine will not see: they get their operands over the network.
     least_entries:
         Sinkhorn of fewer entries than this stays in the calling process, which sums them faster than it sends them.
+    least_bytes:
+        Work on whole columns stays there, too, where they have fewer bytes together.
     connect_seconds:
         How long to wait for the scheduler's answer.
 
@@ -88,9 +90,10 @@ class Cluster:
         block_rows: int = 2**14,
         exchange: Path | None = None,
         least_entries: int = 2**25,
+        least_bytes: int = 2**24,
         connect_seconds: float = 20.0,
     ) -> None:
-        self.block_rows, self.least_entries = block_rows, least_entries
+        self.block_rows, self.least_entries, self.least_bytes = block_rows, least_entries, least_bytes
         self._stack = ExitStack()
         try:
             self.client = connected(scheduler, workers or usable_cores(), connect_seconds, self._stack)
@@ -145,7 +148,7 @@ class Cluster:
                     return self.client.scatter(operand, broadcast=True, hash=False)
                 except (OSError, ValueError) as error:  # CommClosedError: a dead worker was taken for a live one
                     waited_for_workers = isinstance(error, TimeoutError)
-                    if not isinstance(error, OSError) and not ended_while_secured(error):
+                    if not isinstance(error, OSError) and not worker_died_meanwhile(error):
                         raise
                     if attempt + 1 == ATTEMPTS or waited_for_workers or self.client.status != "running":
                         raise
@@ -173,6 +176,12 @@ class Cluster:
         calls = [(plain, self._folder, step, sent[0], item) for item in sent[1]]
         for result in self.map(_computed_in_files, calls):
             yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
+
+    def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
+        calls = list(items)
+        if not self.shares_files or bytes_of((getattr(function, "__self__", None), calls)) < self.least_bytes:
+            return [self.paged(function(*item)) for item in calls]
+        return list(self.each(function, calls))
 
     def _as_path(self, array: np.ndarray) -> StoredArray | np.ndarray:
         return (StoredArray.of(array) if self._pages.holds(array) else None) or array
@@ -203,7 +212,7 @@ class Cluster:
         try:
             yield
         except Exception as error:
-            is_closed = type(error).__name__ == "CommClosedError" or ended_while_secured(error)
+            is_closed = type(error).__name__ == "CommClosedError" or worker_died_meanwhile(error)
             if self.client.status != "running" or is_closed:
                 raise InputError(
                     f"the cluster has gone away ({in_brief(error)}); start it again ({_RESUME})"
@@ -363,4 +372,4 @@ def _lost(error: Exception) -> bool:
 
     names = ("FutureCancelledError", "CommClosedError")
     is_gone = isinstance(error, CancelledError | StalledError) or type(error).__name__ in names
-    return is_gone or ended_while_secured(error)
+    return is_gone or worker_died_meanwhile(error)

@@ -143,9 +143,13 @@ def within(seconds: float, call: Callable[..., T], *arguments: Any) -> T:
     return cast(T, result)
 
 
-def ended_while_secured(error: Exception) -> bool:
-    """Whether a connection ended before TLS was agreed on, as where a worker dies just then: tornado's ValueError."""
-    return isinstance(error, ValueError) and "IOStream" in str(error)
+def worker_died_meanwhile(error: Exception) -> bool:
+    """Whether a ValueError says that a worker died at a bad moment.
+
+    tornado raises one where the connection ends before TLS is agreed on, and the scheduler where none is left to copy
+    an operand to.
+    """
+    return isinstance(error, ValueError) and any(words in str(error) for words in ("IOStream", "use replicate"))
 
 
 def on_all_workers(client: Client, function: Callable[..., T], *arguments: Any) -> dict[str, T]:
@@ -154,7 +158,7 @@ def on_all_workers(client: Client, function: Callable[..., T], *arguments: Any) 
         try:
             return within(ANSWER_SECONDS, lambda: client.run(function, *arguments))
         except (OSError, ValueError) as error:  # CommClosedError, TimeoutError
-            if not isinstance(error, OSError) and not ended_while_secured(error):
+            if not isinstance(error, OSError) and not worker_died_meanwhile(error):
                 raise
             if attempt + 1 == ATTEMPTS or client.status != "running":
                 raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -11,9 +12,9 @@ from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
 from dualmatch.channels.evidence.tokens import Among, Tokens
-from dualmatch.engine import Engine, InProcess, at_once
+from dualmatch.engine import Engine, InProcess, at_once, spans_of
 from dualmatch.engine.array_trees import csr_of
-from dualmatch.graph.arrays import Flags
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
 _GRID = float(2**20)
@@ -95,17 +96,29 @@ def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None, engi
     if not matrix.shape[0]:
         return matrix
     parts = engine.columns()
-    for first in range(0, matrix.shape[0], _ROWS_AT_ONCE):
-        part = matrix[first : first + _ROWS_AT_ONCE]
-        row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-        squared = np.bincount(row, part.data.astype(np.float64) ** 2, minlength=part.shape[0])
-        values = (part.data * (1.0 / np.sqrt(squared + max(smoothing, 1e-9)))[row]).astype(np.float32)
-        if columns is None:
-            parts.append([values, part.indices, np.diff(part.indptr)])
-        else:
-            inside = columns[part.indices]
-            parts.append([values[inside], part.indices[inside], np.bincount(row[inside], minlength=part.shape[0])])
+    for part in engine.each(_Rows(matrix, smoothing, columns).scored, spans_of(matrix.shape[0], _ROWS_AT_ONCE)):
+        parts.append(part)
     values, indices, sizes = parts.arrays()
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(matrix.indptr.dtype)
     scored: sp.csr_matrix = csr_of(sp.csr_matrix, (values, indices, indptr), matrix.shape)
     return scored
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of tokens that are scored, a part at a time."""
+
+    matrix: sp.csr_matrix
+    smoothing: float
+    columns: Flags | None
+
+    def scored(self, begin: int, end: int) -> tuple[Floats, Ints, Ids]:
+        """Data, column numbers and lengths of some rows."""
+        part = self.matrix[begin:end]
+        row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+        squared = np.bincount(row, part.data.astype(np.float64) ** 2, minlength=part.shape[0])
+        values = (part.data * (1.0 / np.sqrt(squared + max(self.smoothing, 1e-9)))[row]).astype(np.float32)
+        if self.columns is None:
+            return values, part.indices, np.diff(part.indptr)
+        inside = self.columns[part.indices]
+        return values[inside], part.indices[inside], np.bincount(row[inside], minlength=part.shape[0])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dualmatch.channels.evidence.agreement import compared, widest_gap
 from dualmatch.channels.evidence.dated_entities import DatedEntities, DatedPair
 from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
-from dualmatch.channels.evidence.support import parts
+from dualmatch.channels.evidence.support_search import parts
 from dualmatch.channels.evidence.ties import expanded
 from dualmatch.decode.one_to_one import Candidates, on_grid
 from dualmatch.graph.arrays import Flags, Floats, Ids

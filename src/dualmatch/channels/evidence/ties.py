@@ -6,8 +6,9 @@ coincidences between them are not twelve independent ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Self
 
 import numpy as np
@@ -17,6 +18,9 @@ from dualmatch.graph.arrays import Flags, Ids
 from dualmatch.graph.hashing import mixed, text_hashes
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import order_by, without_repeats
+
+Lookup = Callable[[Ids], Ids]
+"""Gives the places of some numbers in a list, -1 where they are not in it."""
 
 MOST_FACTS: Final = 4
 """Facts of a tie that are compared; which, is decided by a hash of their dates, so both graphs keep the same ones."""
@@ -170,8 +174,17 @@ def places_in(known: Ids, wanted: Ids) -> Ids:
     >>> places_in(np.array([2, 5, 7]), np.array([7, 3, 2])).tolist()
     [2, -1, 0]
     """
-    if len(known) > _IN_CACHE and len(wanted) > len(known) // 8:
-        return Places(known).of(wanted)
+    return lookup(known, len(wanted))(wanted)
+
+
+def lookup(known: Ids, n_wanted: int) -> Lookup:
+    """As `places_in`, for numbers that come part by part, so many in all."""
+    if len(known) > _IN_CACHE and n_wanted > len(known) // 8:
+        return Places(known).of
+    return partial(_found_in, known)
+
+
+def _found_in(known: Ids, wanted: Ids) -> Ids:
     if not len(known):
         return np.full(len(wanted), -1, dtype=np.int64)
     place = np.searchsorted(known, wanted).clip(max=len(known) - 1)

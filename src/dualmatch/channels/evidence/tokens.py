@@ -6,10 +6,9 @@ occurs in both graphs, such as "begins in 1833" or "has relation 7 with pair 12"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -93,32 +92,23 @@ class TokenBuilder:
         With `among`, only tokens of these entities are built, at the cost of these and of all that share their tokens.
         Weights still rest on all entities, and `smoothing` is that of all entities' tokens.
         """
-        n_entities = self.source.n_entities, self.target.n_entities
         if known is not None:
             self._forget_other_classes(known)
-        views = zip(
-            _families(self.source, self.kinds, known, 0), _families(self.target, self.kinds, known, 1), strict=True
-        )
-
-        def family(number: int, factor: float, left: _Make, right: _Make) -> _Family:
-            lasts = number < self._n_lasting
-            kept = self._kept.get(number) if lasts else None
-            if kept is None:
-                kept = _family_of((left(), right()), n_entities, factor, None if lasts else among)
-                kept = self.engine.paged(kept)
-                if not lasts:
-                    return kept
-                self._kept[number] = kept
-            return kept if among is None else kept.at(among)
-
-        made = (
-            partial(family, number, factor, left, right) for number, ((factor, left), (_, right)) in enumerate(views)
-        )
-        parts = at_once(made, self.engine.column_threads)
-        if not parts:  # no times, and nothing known
-            sizes = n_entities if among is None else (len(among[0]), len(among[1]))
+        readings = _Readings((self.source, self.target), self.kinds, known, among)
+        n_families = readings.n_families
+        if not n_families:  # no times, and nothing known
+            sizes = readings.n_entities if among is None else (len(among[0]), len(among[1]))
             source, target = (sp.csr_matrix((size, 0), dtype=np.float32) for size in sizes)
             return Tokens(source, target, np.zeros(0), 1.0, among)
+        lasting = range(min(self._n_lasting, n_families))
+        missing = [number for number in lasting if number not in self._kept]
+        passing = list(range(len(lasting), n_families))
+        made = self.engine.on_columns(readings.family, [(number, number in lasting) for number in missing + passing])
+        self._kept.update(zip(missing, made, strict=False))
+        parts = [self._kept[number] for number in lasting]
+        if among is not None:
+            parts = self.engine.on_columns(_Family.at, [(part, among) for part in parts])
+        parts += made[len(missing) :]
         listed = [[part.counts[side] for part in parts] for side in (0, 1)]
         joined = [partial(side_by_side, each, self.engine) for each in listed]
         source, target = at_once(joined, self.engine.column_threads)
@@ -138,10 +128,9 @@ class TokenBuilder:
 def side_by_side(matrices: list[sp.csr_matrix], engine: Engine) -> sp.csr_matrix:
     """Matrices of the same rows as one, a block of rows at a time."""
     n_rows, columns, first = matrices[0].shape[0], engine.columns(), [np.zeros(1, dtype=np.int64)]
-    for span in engine.spans(n_rows):
-        block = sp.hstack([matrix[slice(*span)] for matrix in matrices], format="csr")
-        columns.append([block.data, block.indices])
-        first.append(first[-1][-1] + block.indptr[1:].astype(np.int64))
+    for data, indices, sizes in engine.each(_SideBySide(matrices).block, engine.spans(n_rows)):
+        columns.append([data, indices])
+        first.append(first[-1][-1] + np.cumsum(sizes))
     data, indices = columns.arrays()
     indptr = np.concatenate(first)
     fits = indptr[-1] < 2**31
@@ -149,6 +138,16 @@ def side_by_side(matrices: list[sp.csr_matrix], engine: Engine) -> sp.csr_matrix
     parts = data, indices, indptr.astype(np.int32) if fits else indptr
     matrix: sp.csr_matrix = csr_of(sp.csr_matrix, parts, shape)
     return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class _SideBySide:
+    matrices: list[sp.csr_matrix]
+
+    def block(self, begin: int, end: int) -> tuple[Floats, Ints, Ids]:
+        """Data, column numbers and lengths of some rows."""
+        rows = sp.hstack([matrix[begin:end] for matrix in self.matrices], format="csr")
+        return rows.data, rows.indices, np.diff(rows.indptr).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +168,6 @@ class _Occurrences:
         return _Occurrences(self.entity[rows], self.key[rows], None if self.count is None else self.count[rows])
 
 
-_Make = Callable[[], _Occurrences]
-
-
 @dataclass(frozen=True, eq=False)
 class _Family:
     """Both matrices of one family over its shared tokens, with the tokens' costs."""
@@ -186,38 +182,84 @@ class _Family:
         return _Family((counts[0][:, used], counts[1][:, used]), self.cost[used])
 
 
-def _families(
-    sides: FactSides, kinds: tuple[TimeKind, ...], known: Knowledge | None, side: int
-) -> Iterator[tuple[float, _Make]]:
-    """The token families in a fixed order (times, relations, neighbours), each with its factor."""
-    for time in sides.times:
-        yield 1.0, partial(_timed, sides, time, sides.direction, 2)
-    if known is None:
-        return
-    classes = (known.source_class, known.target_class)[side][sides.relation]
-    n_classes = 1 + int(max(known.source_class.max(initial=0), known.target_class.max(initial=0)))
-    yield _RELATION_FACTOR, partial(_Occurrences, sides.entity, classes, None)
-    for time in sides.times:
-        yield 1.0, partial(_timed, sides, time, classes, n_classes)
-    # each side repeated for every soft pair that its neighbour stands in
-    count = np.bincount((known.pairs.source, known.pairs.target)[side], minlength=sides.n_entities)
-    rows, place = expanded((np.cumsum(count) - count)[sides.other], count[sides.other])  # a date has no neighbour
-    pair = known.pairs.by_side[side][place]
-    entity, weight = sides.entity[rows], known.pairs.weight[pair]
-    directed = _join(pair, sides.direction[rows], 2)
+@dataclass(frozen=True, eq=False)
+class _Readings:
+    """The families of both graphs in a fixed order: times, relations, neighbours."""
 
-    def also(what: Ids, by: Ids | Ints, size: int) -> _Occurrences:
-        return _Occurrences(entity, _join(what, by[rows], size), weight)
+    sides: tuple[FactSides, FactSides]
+    kinds: tuple[TimeKind, ...]
+    known: Knowledge | None
+    among: Among | None
 
-    yield 1.0, partial(_Occurrences, entity, pair, weight)
-    yield 1.0, partial(also, pair, classes, n_classes)
-    for kind, time in zip(kinds, sides.times, strict=True):
-        if kind.moment != "interval":
-            yield 1.0, partial(also, directed, time, 2**31)
+    @property
+    def n_entities(self) -> tuple[int, int]:
+        return self.sides[0].n_entities, self.sides[1].n_entities
+
+    @property
+    def n_families(self) -> int:
+        n_times, moments = len(self.kinds), [kind for kind in self.kinds if kind.moment != "interval"]
+        return n_times if self.known is None else 2 * n_times + 3 + len(moments)
+
+    def family(self, number: int, of_all: bool) -> _Family:
+        """One family: the tokens of all entities, or of those that are searched."""
+        occurrences = self._occurrences(0, number), self._occurrences(1, number)
+        factor = _RELATION_FACTOR if number == len(self.kinds) else 1.0
+        return _family_of(occurrences, self.n_entities, factor, None if of_all else self.among)
+
+    def _occurrences(self, side: int, number: int) -> _Occurrences:
+        sides, n_times = self.sides[side], len(self.kinds)
+        if number < n_times:
+            return _Occurrences(sides.entity, _join(sides.times[number], sides.direction, 2), None)
+        if number == n_times:
+            return _Occurrences(sides.entity, self._classes[side], None)
+        if number <= 2 * n_times:
+            time = sides.times[number - n_times - 1]
+            return _Occurrences(sides.entity, _join(time, self._classes[side], self._n_classes), None)
+        met = self._neighbours[side]
+        if number == 2 * n_times + 1:
+            return _Occurrences(met.entity, met.pair, met.weight)
+        if number == 2 * n_times + 2:
+            return _Occurrences(met.entity, _join(met.pair, self._classes[side][met.rows], self._n_classes), met.weight)
+        moments = [time for kind, time in zip(self.kinds, sides.times, strict=True) if kind.moment != "interval"]
+        time = moments[number - 2 * n_times - 3]
+        directed = _join(met.pair, sides.direction[met.rows], 2)
+        return _Occurrences(met.entity, _join(directed, time[met.rows], 2**31), met.weight)
+
+    @property
+    def _given(self) -> Knowledge:
+        assert self.known is not None  # only times are read where nothing is known
+        return self.known
+
+    @cached_property
+    def _classes(self) -> tuple[Ids, Ids]:
+        """The class of each fact side's relation."""
+        source, target = self.sides
+        return self._given.source_class[source.relation], self._given.target_class[target.relation]
+
+    @cached_property
+    def _n_classes(self) -> int:
+        return 1 + int(max(self._given.source_class.max(initial=0), self._given.target_class.max(initial=0)))
+
+    @cached_property
+    def _neighbours(self) -> tuple[_Neighbours, _Neighbours]:
+        return _Neighbours.of(self.sides[0], self._given.pairs, 0), _Neighbours.of(self.sides[1], self._given.pairs, 1)
 
 
-def _timed(sides: FactSides, time: Ints, what: Ids | Ints, size: int) -> _Occurrences:
-    return _Occurrences(sides.entity, _join(time, what, size), None)
+@dataclass(frozen=True, eq=False)
+class _Neighbours:
+    """The fact sides of one graph, each repeated for every soft pair that its neighbour stands in."""
+
+    rows: Ids
+    pair: Ids
+    entity: Ints
+    weight: Floats
+
+    @classmethod
+    def of(cls, sides: FactSides, pairs: SoftPairs, side: int) -> Self:
+        count = np.bincount((pairs.source, pairs.target)[side], minlength=sides.n_entities)
+        rows, place = expanded((np.cumsum(count) - count)[sides.other], count[sides.other])  # a date has no neighbour
+        pair = pairs.by_side[side][place]
+        return cls(rows, pair, sides.entity[rows], pairs.weight[pair])
 
 
 def _join(first: Ids | Ints, second: Ids | Ints, size: int) -> Ids:

@@ -13,7 +13,7 @@ enough this way to distinguish their neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -24,6 +24,7 @@ from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs, marked
 from dualmatch.decode.one_to_one import Candidates, on_grid
+from dualmatch.engine import Engine, spans_of
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
 from dualmatch.methods.evidence.problem import Problem
@@ -36,6 +37,7 @@ _FEWEST_TIES: Final = 3  # an entity needs these to show how well it is covered
 _LEAST_FOR_COVERAGE: Final = 30
 _HALF_SEEN: Final = 0.05
 _COVERAGE_STEPS: Final = 30
+_TIES_AT_ONCE: Final = 2**18
 _WEIGHT: Final = 4.0  # facts of the overall share that every relation's own share begins with
 _MOST_PROFILED: Final = 5_000  # pairs whose relations are compared; what more pairs have in common says it better
 _PROFILE_STEPS: Final = 8
@@ -50,7 +52,7 @@ def learnt(
     by_tie = None
     if support is not None:
         by_tie = evidence_by_tie(state.candidates, believed, support, state.by_slot, problem.ties)
-    seen = ties_in_both(problem.sides, believed, by_tie)
+    seen = ties_in_both(problem.sides, believed, by_tie, problem.engine)
     odds = model.odds
     if "relations" not in problem.without:
         together = seen.together
@@ -101,7 +103,7 @@ class TiesInBoth:
 
 
 def ties_in_both(
-    sides: tuple[Side, Side], believed: Believed, evidence_of_tie: tuple[Floats, Floats] | None
+    sides: tuple[Side, Side], believed: Believed, evidence_of_tie: tuple[Floats, Floats] | None, engine: Engine
 ) -> TiesInBoth:
     """Count facts between believed pairs that both graphs have.
 
@@ -110,56 +112,82 @@ def ties_in_both(
     evidence_of_tie: (n_ties of source,), (n_ties of target,)
         What each tie adds to the log-odds of the believed pair at its entity; None: all ties count.
     """
-    ties = source, target = sides[0].ties, sides[1].ties
-    partner = both(lambda side: np.full(ties[side].n_entities, -1, dtype=np.int64))
-    odds = both(lambda side: np.full(ties[side].n_entities, -np.inf))
-    for side in (0, 1):
-        partner[side][believed.pairs[:, side]] = believed.pairs[:, 1 - side]
-        odds[side][believed.pairs[:, side]] = believed.log_odds
-    entity, neighbour = partner[0][source.entity], partner[0][source.neighbour]
-    tie = np.flatnonzero((entity >= 0) & (neighbour >= 0))
-    other = target.find(entity[tie], neighbour[tie])
-    in_both = other >= 0
-    f, j = fact_pairs(source, target, tie[in_both], other[in_both])[1:]
-    level, gap = widest_gap(sides, f, j)
-    tie_of, gap_place = (source.tie[f], target.tie[j]), level.astype(np.int64) * N_GAPS + gap
-    f, j = f[gap < 0], j[gap < 0]
-    agreeing = marked(source.tie[f], source.n_ties), marked(target.tie[j], target.n_ties)
+    source, target = sides[0].ties, sides[1].ties
+    between = _Between.of(sides, believed, evidence_of_tie)
+    ties, facts = engine.columns(), engine.columns()
+    for found in engine.each(between.shared, spans_of(source.n_ties, _TIES_AT_ONCE)):
+        ties.append(found[:2])
+        facts.append(found[2:])
+    (tie, other), (f, j, gap) = ties.arrays(), facts.arrays()
+    tie_of = source.tie[f], target.tie[j]
+    agree = gap < 0
+    f, j = f[agree], j[agree]
+    agreeing = marked(tie_of[0][agree], source.n_ties), marked(tie_of[1][agree], target.n_ties)
     # a fact that agrees with several counts once, seen from either side
     weight = 0.5 / np.bincount(f, minlength=source.n_facts)[f] + 0.5 / np.bincount(j, minlength=target.n_facts)[j]
-    together = sp.csr_matrix(
-        (weight, (source.relation[f], target.relation[j])), shape=(source.n_directed, target.n_directed)
-    )
+    relation, relation_there = source.relation[f], target.relation[j]
+    together = sp.csr_matrix((weight, (relation, relation_there)), shape=(source.n_directed, target.n_directed))
     together.sum_duplicates()
-    forward, backward = RelationOdds.of(together, source, target).at(source.relation[f], target.relation[j])
+    forward, backward = RelationOdds.of(together, source, target).at(relation, relation_there)
     means_same = (forward > 1.0) & (backward > 1.0)
-    facts = f[means_same], j[means_same]
-
-    def is_clean(side: int) -> Flags:
-        own = ties[side]
-        usable: Flags = (partner[side][own.entity] >= 0) & (partner[side][own.neighbour] >= 0)
-        if evidence_of_tie is not None:
-            here, back = evidence_of_tie[side], evidence_of_tie[side][own.mirror]
-            usable &= odds[side][own.entity] - np.maximum(here, 0.0) > SURE_WITHOUT
-            usable &= odds[side][own.neighbour] - np.maximum(back, 0.0) > SURE_WITHOUT
-        return usable
-
-    clean = both(is_clean)
-
-    def counts(side: int, of_found: bool) -> Floats:
-        counted = clean[side][ties[side].tie]
-        if of_found:
-            counted = counted & marked(facts[side], ties[side].n_facts)
-        return np.bincount(ties[side].relation, counted, minlength=ties[side].n_directed).astype(np.float64)
-
+    counted = engine.on_columns(between.counted, [(0, f[means_same]), (1, j[means_same])])
+    clean = counted[0][0], counted[1][0]
     return TiesInBoth(
         together,
-        both(lambda side: counts(side, True)),
-        both(lambda side: counts(side, False)),
-        float(0.5 * (clean[0][tie[in_both]].sum() + clean[1][other[in_both]].sum())),
+        (counted[0][1], counted[1][1]),
+        (counted[0][2], counted[1][2]),
+        float(0.5 * (clean[0][tie].sum() + clean[1][other].sum())),
         float(0.5 * (clean[0][agreeing[0]].sum() + clean[1][agreeing[1]].sum())),
-        _gaps_seen(tie_of, gap_place, agreeing, clean),
+        _gaps_seen(tie_of, gap, agreeing, clean),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Between:
+    """Ties between believed pairs."""
+
+    sides: tuple[Side, Side]
+    partner: tuple[Ids, Ids]  # of each entity, -1 where it is in no believed pair
+    odds: tuple[Floats, Floats]  # of its pair
+    evidence_of_tie: tuple[Floats, Floats] | None
+
+    @classmethod
+    def of(cls, sides: tuple[Side, Side], believed: Believed, evidence_of_tie: tuple[Floats, Floats] | None) -> Self:
+        partner = both(lambda side: np.full(sides[side].ties.n_entities, -1, dtype=np.int64))
+        odds = both(lambda side: np.full(sides[side].ties.n_entities, -np.inf))
+        for side in (0, 1):
+            partner[side][believed.pairs[:, side]] = believed.pairs[:, 1 - side]
+            odds[side][believed.pairs[:, side]] = believed.log_odds
+        return cls(sides, partner, odds, evidence_of_tie)
+
+    def shared(self, begin: int, end: int) -> tuple[Ids, Ids, Ids, Ids, Ids]:
+        """Of some ties of the source: those that the target has, and there; their pairs of facts, and how they differ.
+
+        That is a number for the gap between two dates and its precision; it is negative where none contradicts.
+        """
+        source, target = self.sides[0].ties, self.sides[1].ties
+        entity, neighbour = self.partner[0][source.entity[begin:end]], self.partner[0][source.neighbour[begin:end]]
+        tie = np.flatnonzero((entity >= 0) & (neighbour >= 0))
+        other = target.find(entity[tie], neighbour[tie])
+        tie, other = begin + tie[other >= 0], other[other >= 0]
+        f, j = fact_pairs(source, target, tie, other)[1:]
+        level, gap = widest_gap(self.sides, f, j)
+        return tie, other, f, j, np.where(gap < 0, -1, level.astype(np.int64) * N_GAPS + gap)
+
+    def counted(self, side: int, found: Ids) -> tuple[Flags, Floats, Floats]:
+        """Which ties count; facts of each relation in those ties that were found, and all facts in them."""
+        ties, partner = self.sides[side].ties, self.partner[side]
+        clean: Flags = (partner[ties.entity] >= 0) & (partner[ties.neighbour] >= 0)
+        if self.evidence_of_tie is not None:
+            odds, here = self.odds[side], self.evidence_of_tie[side]
+            clean &= odds[ties.entity] - np.maximum(here, 0.0) > SURE_WITHOUT
+            clean &= odds[ties.neighbour] - np.maximum(here[ties.mirror], 0.0) > SURE_WITHOUT
+        counts = clean[ties.tie]
+
+        def by_relation(weight: Flags) -> Floats:
+            return np.bincount(ties.relation, weight, minlength=ties.n_directed).astype(np.float64)
+
+        return clean, by_relation(counts & marked(found, ties.n_facts)), by_relation(counts)
 
 
 def _gaps_seen(ties: tuple[Ids, Ids], gap: Ids, agreeing: tuple[Flags, Flags], clean: tuple[Flags, Flags]) -> Floats:

@@ -49,16 +49,15 @@ class TieTerms:
 
     @classmethod
     def of(cls, sides: tuple[Side, Side], model: Model, engine: Engine) -> Self:
-        def terms(side: int) -> tuple[Floats, Floats, Flags, Floats]:
-            ties = sides[side].ties
-            overlap = engine.paged(model.tie_overlap(ties, side))
-            telling = engine.paged(_telling_overlap(sides[side], model, side))
-            undated = engine.paged(_undated(sides[side], sides[1 - side]))
-            return overlap, telling, undated, engine.paged(_missed(ties, overlap))
-
-        source, target = both(terms, engine.column_threads)
+        source, target = engine.on_columns(_tie_terms, [(sides[0], sides[1], model, 0), (sides[1], sides[0], model, 1)])
         undated = source[2], target[2]
         return cls((source[0], target[0]), (source[1], target[1]), undated, (source[3], target[3]))
+
+
+def _tie_terms(side: Side, other: Side, model: Model, number: int) -> tuple[Floats, Floats, Flags, Floats]:
+    """The terms of one side."""
+    overlap = model.tie_overlap(side.ties, number)
+    return overlap, _telling_overlap(side, model, number), _undated(side, other), _missed(side.ties, overlap)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,28 +74,35 @@ class SweepTerms:
     @classmethod
     def of(cls, sides: tuple[Side, Side], terms: TieTerms, unmatched: Unmatched, engine: Engine) -> Self:
         ties = sides[0].ties, sides[1].ties
+        share = engine.on_columns(_open_share, [(ties[side], unmatched.elsewhere[side]) for side in (0, 1)])
+        hidden = engine.on_columns(_Hidden(ties, terms, unmatched.unknown).of, [(0,), (1,)])
+        return cls(unmatched, (share[0], share[1]), (hidden[0], hidden[1]))
 
-        def unseen(side: int) -> Floats:
-            """Of each tie, how likely it is to be shared without anyone seeing it: undated, neighbour unknown."""
-            chance: Floats = unmatched.unknown[side][ties[side].neighbour] * terms.undated[side]
-            return chance
 
-        def by_entity(side: int, weight: Floats) -> Floats:
-            counted = np.bincount(ties[side].entity, weight, minlength=ties[side].n_entities)
-            return counted.astype(np.float64, copy=False)
+@dataclass(frozen=True, eq=False)
+class _Hidden:
+    """Ties that both graphs have without anyone seeing it."""
 
-        def hidden(view: int) -> tuple[Floats, Floats, Floats] | None:
-            if not terms.undated[view].any():
-                return None
-            own = unseen(view)
-            expected = by_entity(view, terms.overlap[view] * own)
-            return engine.paged(
-                (expected, by_entity(1 - view, unseen(1 - view)), _missed(ties[view], terms.overlap[view], own))
-            )
+    ties: tuple[Ties, Ties]
+    terms: TieTerms
+    unknown: tuple[Floats, Floats]
 
-        threads = engine.column_threads
-        share = both(lambda side: engine.paged(_open_share(ties[side], unmatched.elsewhere[side])), threads)
-        return cls(unmatched, share, both(hidden, threads))
+    def of(self, view: int) -> tuple[Floats, Floats, Floats] | None:
+        """As `SweepTerms.hidden`."""
+        if not self.terms.undated[view].any():
+            return None
+        own, overlap = self._unseen(view), self.terms.overlap[view]
+        expected, offered = self._by_entity(view, overlap * own), self._by_entity(1 - view, self._unseen(1 - view))
+        return expected, offered, _missed(self.ties[view], overlap, own)
+
+    def _unseen(self, side: int) -> Floats:
+        """Of each tie, how likely it is to be shared without anyone seeing it: undated, neighbour unknown."""
+        chance: Floats = self.unknown[side][self.ties[side].neighbour] * self.terms.undated[side]
+        return chance
+
+    def _by_entity(self, side: int, weight: Floats) -> Floats:
+        counted = np.bincount(self.ties[side].entity, weight, minlength=self.ties[side].n_entities)
+        return counted.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,15 +139,8 @@ class Propagation:
             source.append([part[2]])
             target.append([part[3]])
         value, coverage = found.arrays()
-        unknown, ties, threads = unmatched.unknown, (sides[0].ties, sides[1].ties), engine.column_threads
-        of_neighbour = both(lambda side: engine.paged(unknown[side][ties[side].neighbour]), threads)
-        is_open = both(lambda side: engine.paged(unknown[side][ties[side].entity] * of_neighbour[side]), threads)
-
-        def nothing(side: int) -> Floats:
-            unseen = of_neighbour[side] * room_elsewhere(sides, is_open, side)
-            return _log_mean(self.model.coverage, _missed(ties[side], terms.telling[side] * (1.0 - unseen)))
-
-        return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, both(nothing, threads))
+        nothing = engine.on_columns(_Nothing(sides, terms, self.model.coverage, unmatched.unknown).of, [(0,), (1,)])
+        return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, (nothing[0], nothing[1]))
 
     def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:
         """How likely each supporter is to be right, without what its candidate sent to it."""
@@ -224,6 +223,29 @@ class Propagation:
         total = share.sum(axis=0)
         added = np.log1p(self.terms.overlap[view][tie] * (ratio - 1.0))
         return top + np.log(total), added, (share / total).T
+
+
+@dataclass(frozen=True, eq=False)
+class _Nothing:
+    """What it says of an entity to share nothing with another, where some of its ties may be shared unseen."""
+
+    sides: tuple[Side, Side]
+    terms: TieTerms
+    coverage: Floats
+    unknown: tuple[Floats, Floats]
+
+    def of(self, side: int) -> Floats:
+        """As `Evidence.nothing`."""
+        ties = self.sides[side].ties
+        is_open = self._is_open(0), self._is_open(1)
+        unseen = self.unknown[side][ties.neighbour] * room_elsewhere(self.sides, is_open, side)
+        return _log_mean(self.coverage, _missed(ties, self.terms.telling[side] * (1.0 - unseen)))
+
+    def _is_open(self, side: int) -> Floats:
+        """How likely it is of each tie that neither of its ends is known."""
+        ties = self.sides[side].ties
+        chance: Floats = self.unknown[side][ties.entity] * self.unknown[side][ties.neighbour]
+        return chance
 
 
 @dataclass(frozen=True, eq=False)
