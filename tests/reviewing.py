@@ -66,7 +66,7 @@ class Client:
                 "Content-Type": "application/x-www-form-urlencoded",
             }
         sent |= {name.replace("_", "-").title(): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection(self.host, timeout=20)
+        connection = http.client.HTTPConnection(self.host, timeout=120)
         try:
             connection.putrequest(method, self.at + path, skip_host=True, skip_accept_encoding=True)
             for name, value in sent.items():

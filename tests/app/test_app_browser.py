@@ -56,7 +56,7 @@ def test_from_files_to_a_decision_by_keyboard(
         page.set_input_files(field, people_tables / name)
         assert name in page.inner_text(f".drop:has({field}) .hint")
     press(page, "button.main")
-    page.wait_for_selector(".go", timeout=60_000)  # follows the reading by itself
+    page.wait_for_selector(".go", timeout=240_000)  # follows the reading by itself
     tops = page.eval_on_selector_all(".sides > section", "all => all.map(each => each.getBoundingClientRect().top)")
     assert (tops[0] == tops[1]) == (screen is SCREENS[0])  # side by side where there is room
     assert_accessible(page)
@@ -67,7 +67,7 @@ def test_from_files_to_a_decision_by_keyboard(
     assert page.inner_text("h1") == "archive.csv and register.csv"
     page.wait_for_selector("#running, .next")
     assert_accessible(page)
-    page.wait_for_selector(".next", timeout=60_000)
+    page.wait_for_selector(".next", timeout=240_000)
     assert_accessible(page)
     press(page, ".menu a[href='/1/report']")
     assert page.locator(".menu").is_visible()
@@ -91,12 +91,12 @@ def test_columns_are_suggested_and_mapped(serving: AppServer, open_page: OpenPag
     page.set_input_files("#source", CLUB / "club.csv")
     page.set_input_files("#target", CLUB / "town.json.gz")
     page.click("text=Look at them")
-    page.wait_for_selector(".sides", timeout=60_000)
+    page.wait_for_selector(".sides", timeout=240_000)
     assert "cannot tell which column is the head" in page.inner_text("main")
     assert_accessible(page)
     assert [page.input_value(f"#source-{n}") for n in range(6)] == ["", "head", "relation", "tail", "begin", "end"]
     press(page, "form.reading button.main")
-    page.wait_for_selector(".go", timeout=60_000)
+    page.wait_for_selector(".go", timeout=240_000)
     assert "Anka Amsel" in page.inner_text(".sides section >> nth=0")
 
 
@@ -105,9 +105,9 @@ def test_everything_works_without_script(serving: AppServer, open_page: OpenPage
     page.set_input_files("#source", people_tables / "archive.csv")
     page.set_input_files("#target", people_tables / "register.csv")
     page.click("text=Look at them")
-    page.wait_for_selector(".go", timeout=60_000)  # the page refreshes by itself
+    page.wait_for_selector(".go", timeout=240_000)  # the page refreshes by itself
     page.click("text=Align them")
-    page.wait_for_selector(".next", timeout=60_000)
+    page.wait_for_selector(".next", timeout=240_000)
     page.click(".menu a[href='/1/review/']")
     page.click("tbody a >> nth=0")
     page.click("text=Skip")

@@ -52,7 +52,7 @@ def send(client: Client, body: bytes, boundary: str = BOUNDARY) -> Answer:
     return client.ask("/upload", "POST", body, content_type=f"multipart/form-data; boundary={boundary}")
 
 
-def until(holds: Callable[[], bool], seconds: float = 90.0) -> bool:
+def until(holds: Callable[[], bool], seconds: float = 240.0) -> bool:
     end = time.monotonic() + seconds
     while not holds() and time.monotonic() < end:
         time.sleep(0.1)

@@ -28,7 +28,7 @@ def test_ctrl_c_in_the_middle_of_a_run(tmp_path: Path) -> None:
         for _ in range(2):  # both graphs are read: the work has begun
             assert "read TemporalGraph" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        said, shown = process.communicate(timeout=60)
+        said, shown = process.communicate(timeout=240)
     assert process.returncode == 130, shown or said
     assert shown.split("\n")[-2] == SAID
     assert "Traceback" not in shown

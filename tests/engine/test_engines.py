@@ -469,7 +469,7 @@ def with_a_worker(address: str) -> str:
     from distributed import Client
 
     with Client(address) as client:
-        client.wait_for_workers(1, timeout=20)
+        client.wait_for_workers(1, timeout=120)
     return address
 
 

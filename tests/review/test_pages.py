@@ -291,7 +291,7 @@ def test_ctrl_c_ends_it_well(links: Path) -> None:
         client = Client(process.stdout.readline().split()[-1])
         assert client.ask("/").status == 200
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "Traceback" not in said
 

@@ -71,7 +71,7 @@ def test_connections_that_send_no_request_are_closed(
 ) -> None:
     monkeypatch.setattr(requests, "REQUEST_SECONDS", 0.5)
     address = urlsplit(serving.address)
-    held = [socket.create_connection((address.hostname, address.port), timeout=20) for _ in range(5)]
+    held = [socket.create_connection((address.hostname, address.port), timeout=120) for _ in range(5)]
     try:
         for each in held:
             each.sendall(said)
@@ -89,7 +89,7 @@ def test_silent_connections_make_room_for_those_that_ask(
 ) -> None:
     monkeypatch.setattr(requests, "most_connections", lambda: 8)
     address = urlsplit(serving.address)
-    held = [socket.create_connection((address.hostname, address.port), timeout=20) for _ in range(30)]
+    held = [socket.create_connection((address.hostname, address.port), timeout=120) for _ in range(30)]
     try:
         assert until(lambda: 0 < open_connections(serving) <= 8)
         assert client.ask("/prepared").status == 200
@@ -107,7 +107,7 @@ def test_a_client_that_goes_away_within_a_form_leaves_no_traceback(
         f"POST /decide HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\nOrigin: http://{client.host}\r\n"
         "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nverdict=skip"
     )
-    with socket.create_connection((address.hostname, address.port), timeout=20) as away:
+    with socket.create_connection((address.hostname, address.port), timeout=120) as away:
         away.sendall(head.encode())
         assert until(lambda: open_connections(serving) > 0)
         time.sleep(0.3)
