@@ -27,10 +27,10 @@ from dualmatch.engine.connection import (
     ATTEMPTS,
     PAUSE_SECONDS,
     connected,
-    worker_died_meanwhile,
     leave,
     on_all_workers,
     within,
+    worker_died_meanwhile,
 )
 from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
 from dualmatch.engine.pages import Pages, let_go, mapped_file
