@@ -186,6 +186,25 @@ def test_with_labels_seeds_forbidden_pairs_and_reasons(
     assert sum(b",seed," in line for line in expected["links.csv"].splitlines()) == 10
 
 
+def test_killed_within_rounds(
+    world: Path,
+    plain_results: dict[str, bytes],
+    tmp_path: Path,
+    dying: Callable[[list[str]], int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where searching takes long, what was found is kept before the rest of the round, and dropped after it."""
+    lives = dying(call(world, tmp_path / "run"))
+    run = tmp_path / "searched"
+    monkeypatch.setattr("dualmatch.methods.evidence.rounds.LEAST_KEPT_SEARCH", 1)
+    more_lives = dying(call(world, run))
+    assert results(run) == plain_results
+    record = json.loads((run / RECORD).read_text())
+    assert "search" not in record["stages"]
+    assert not list(run.glob("stages/search*"))
+    assert more_lives == lives + record["stages"]["round"]["number"]
+
+
 @pytest.mark.parametrize(
     ("method", "stages"),
     [

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dualmatch.channels.evidence.candidates import find_candidates
 from dualmatch.graph.literals import Literals
 from dualmatch.methods.evidence import EvidenceResult, RankedCandidates, align_by_evidence
+from dualmatch.methods.evidence import rounds as rounds_module
+from dualmatch.methods.evidence import search as search_module
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.pair_evidence import PairEvidence, pair_evidence
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.search import Found
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import NullStore
 from dualmatch.simulate import SimulatedPair, World, simulate
@@ -172,6 +177,14 @@ class StopsAfter(NullStore):
         self.lives = lives
         self.latest: Rounds | None = None
         self.told: Confidence | None = None
+        self.found: tuple[Found, int] | None = None
+
+    def kept_search(self, number: int) -> Found | None:
+        return self.found[0] if self.found is not None and self.found[1] == number else None
+
+    def keep_search(self, found: Found, number: int) -> None:
+        self.found = found, number
+        self._stop()
 
     def _stop(self) -> None:
         self.lives -= 1
@@ -217,3 +230,29 @@ def test_rounds_that_are_stopped_after_each_go_on_to_the_same_bytes(pair: Simula
         assert one.tobytes() == other.tobytes()
     assert [replace(each, seconds=0) for each in whole.rounds] == [replace(each, seconds=0) for each in stopped.rounds]
     assert stopped.converged == whole.converged
+
+
+def test_what_a_round_has_found_is_not_searched_again(pair: SimulatedPair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds_module, "LEAST_KEPT_SEARCH", 1)
+    searches = 0
+
+    def counted(*given: Any, **options: Any) -> Any:
+        nonlocal searches
+        searches += 1
+        return find_candidates(*given, **options)
+
+    monkeypatch.setattr(search_module, "find_candidates", counted)
+    whole = align_by_evidence(Problem.of(pair.source, pair.target))
+    after_rounds = searches - len(whole.rounds)  # of the trial and the closing rounds
+    store, lives = StopsAfter(50), []
+    while True:
+        searches = 0
+        try:
+            stopped = align_by_evidence(Problem.of(pair.source, pair.target), store=store)
+            break
+        except StoppedError:
+            lives.append(searches)
+    assert lives[:-1] == [1, 0] * len(whole.rounds)
+    assert lives[-1] + searches == after_rounds
+    assert stopped.pairs[0].tobytes() == whole.pairs[0].tobytes()
+    assert stopped.probability.data.tobytes() == whole.probability.data.tobytes()

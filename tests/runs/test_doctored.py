@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -14,8 +15,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse as sp
 
+from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.cli.main import main
+from dualmatch.errors import InputError
+from dualmatch.files.npz import reading_stage
+from dualmatch.methods.evidence.search import Found
+from dualmatch.runs.stages import read_search, write_search
 
 FACTS = "head,relation,tail,begin,end\n" + "".join(
     f"{{}}{n},{'met' if n % 3 else 'wrote'},{{}}{(n * 7) % 12},{1800 + n * 3},{1801 + n * 5}\n" for n in range(24)
@@ -205,6 +212,25 @@ def test_a_doctored_stage_with_a_fitting_hash_is_refused(
     codes = tried(file, some(npz_variants(file.read_bytes()), 11), updated, fitting(record, change))
     assert codes.count(2) > len(codes) / 3
     assert updated() == 0
+
+
+def test_a_doctored_search_is_refused(made: Path, tmp_path: Path) -> None:
+    file = tmp_path / "search.npz"
+    similarity = sp.random(12, 12, 0.3, format="csr", dtype=np.float32, random_state=np.random.default_rng(1))
+    similarity.sort_indices()
+    write_search(Found(similarity, Scale(1.5, math.inf), 7), file)
+    again = read_search(file)
+    assert (again.scale, again.n_tokens, again.similarity.dtype) == (Scale(1.5, math.inf), 7, np.float32)
+    assert (again.similarity != similarity).nnz == 0
+    refused = 0
+    for variant in npz_variants(file.read_bytes()):
+        file.write_bytes(variant())
+        try:
+            with reading_stage(file):
+                read_search(file)
+        except InputError:
+            refused += 1
+    assert refused > 25
 
 
 def json_variants(content: bytes) -> Iterator[Variant]:

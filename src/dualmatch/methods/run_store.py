@@ -19,6 +19,7 @@ from dualmatch.graph.arrays import Ids
 if TYPE_CHECKING:
     from dualmatch.methods.evidence.confidence import Confidence
     from dualmatch.methods.evidence.rounds import Rounds
+    from dualmatch.methods.evidence.search import Found
     from dualmatch.methods.evidence.state import Round, RoundState
 
 _FORMAT: Final = 1
@@ -34,6 +35,11 @@ class RunStore(Protocol):
     def kept_round(self) -> Rounds | None: ...
 
     def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: Ids) -> None: ...
+
+    def kept_search(self, number: int) -> Found | None:
+        """What the search of this round found, counting from 0; None where it was of another."""
+
+    def keep_search(self, found: Found, number: int) -> None: ...
 
     def kept_confidence(self) -> Confidence | None: ...
 
@@ -54,6 +60,12 @@ class NullStore:
         return None
 
     def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: Ids) -> None:
+        pass
+
+    def kept_search(self, number: int) -> Found | None:
+        return None
+
+    def keep_search(self, found: Found, number: int) -> None:
         pass
 
     def kept_confidence(self) -> Confidence | None:

@@ -26,6 +26,7 @@ from dualmatch.files.temporary import remove_leftovers
 from dualmatch.graph.arrays import Ids
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.search import Found
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import CheckpointFile
 from dualmatch.runs.graph_pair import GraphPair, read_graph_pair, write_graph_pair
@@ -41,7 +42,15 @@ from dualmatch.runs.record import (
     read_folder_record,
     write_record,
 )
-from dualmatch.runs.stages import check_state, read_confidence, read_rounds, write_confidence, write_rounds
+from dualmatch.runs.stages import (
+    check_state,
+    read_confidence,
+    read_rounds,
+    read_search,
+    write_confidence,
+    write_rounds,
+    write_search,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -174,9 +183,12 @@ class RunFolder:
             remove_leftovers(Path(os.path.realpath(path)))
 
     @contextmanager
-    def keeping(self, name: str, number: int = 0) -> Iterator[Path]:
-        """Give a path to write a stage to, which counts once all is on the disk; then remove the one it replaces."""
-        before = self.record.stages.get(name)
+    def keeping(self, name: str, number: int = 0, done_with: str | None = None) -> Iterator[Path]:
+        """Give a path to write a stage to, which counts once all is on the disk; then remove the one it replaces.
+
+        Another stage, which led to this one, is removed with it.
+        """
+        before = [self.record.stages.get(each) for each in (name, done_with) if each is not None]
         file = self.path / STAGES / (f"{name}-{number}.npz" if number else f"{name}.npz")
         try:
             if not file.parent.is_dir():
@@ -186,11 +198,12 @@ class RunFolder:
             raise OutputError(f"{file.parent}: cannot be made ({error.strerror}); nothing was changed") from error
         yield file
         stage = Stage(f"{STAGES}/{file.name}", Fingerprint.of(file), number)
-        self._keep(self.record.with_stage(name, stage))
+        self._keep(self.record.with_stage(name, stage, done_with))
         logger.info("%s: kept %s", self.path, self.last_stage)
-        if before is not None and before.file != stage.file:
-            with suppress(OSError):
-                (self.path / before.file).unlink()
+        for each in before:
+            if each is not None and each.file != stage.file:
+                with suppress(OSError):
+                    (self.path / each.file).unlink()
 
     def kept(self, name: str, read: Callable[[Path], Content]) -> Content | None:
         """A stage that was kept; None where it was not, or where its file has changed: then it is made again."""
@@ -245,8 +258,22 @@ class RunFolder:
         return rounds
 
     def keep_round(self, state: RoundState, log: tuple[Round, ...], first_pairs: Ids) -> None:
-        with self.keeping("round", len(log)) as path:
+        with self.keeping("round", len(log), done_with="search") as path:
             write_rounds(state, log, first_pairs, path)
+
+    def kept_search(self, number: int) -> Found | None:
+        stage = self.record.stages.get("search")
+        return self.kept("search", self._read_search) if stage is not None and stage.number == number + 1 else None
+
+    def _read_search(self, path: Path) -> Found:
+        found, graphs = read_search(path), self._graphs
+        if graphs is not None and found.similarity.shape != (graphs.source.n_entities, graphs.target.n_entities):
+            raise ValueError("it is about other graphs")
+        return found
+
+    def keep_search(self, found: Found, number: int) -> None:
+        with self.keeping("search", number + 1) as path:
+            write_search(found, path)
 
     def kept_confidence(self) -> Confidence | None:
         return self.kept("outcome", read_confidence)

@@ -205,9 +205,9 @@ class RunRecord:
             if before.get(name) != after.get(name)
         ]
 
-    def with_stage(self, name: str, stage: Stage) -> RunRecord:
-        """With one more stage, the last one of all."""
-        others = {other: each for other, each in self.stages.items() if other != name}
+    def with_stage(self, name: str, stage: Stage, done_with: str | None = None) -> RunRecord:
+        """With one more stage, the last one of all, and without another."""
+        others = {other: each for other, each in self.stages.items() if other not in (name, done_with)}
         return replace(self, stages={**others, name: stage})
 
     def finished(self, results: Mapping[str, Fingerprint], outcome: Outcome | None) -> RunRecord:

@@ -23,6 +23,7 @@ from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import Precision
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.search import Found
 from dualmatch.methods.evidence.state import COVERAGES, SIZE_CLASSES, Model, Round, RoundState
 from dualmatch.runs.record import check_rows
 
@@ -54,6 +55,24 @@ def read_rounds(path: Path) -> Rounds:
     return Rounds(state_of(stored.about["state"], stored.arrays), first_pairs, log, converged=False)
 
 
+def write_search(found: Found, path: Path) -> None:
+    """Keep what a round has found."""
+    about = {"scale": _about_scale(found.scale), "tokens": int(found.n_tokens)}
+    write_arrays(path, about, matrix_as_arrays("similarity", found.similarity))
+
+
+def read_search(path: Path) -> Found:
+    """Read what `write_search` wrote; an error where its parts do not fit together."""
+    stored = load_arrays(path)
+    scale, n_tokens = _scale_of(stored.about["scale"]), stored.about["tokens"]
+    if scale is None or type(n_tokens) is not int or n_tokens < 0:
+        raise ValueError("the scale of the search, or its number of tokens, is missing")
+    similarity = stored.matrix("similarity")
+    if not similarity.has_sorted_indices:
+        raise ValueError("the columns of similarity are not in order")
+    return Found(similarity, scale, n_tokens)
+
+
 def write_confidence(confidence: Confidence, path: Path) -> None:
     write_arrays(path, {"confidence": confidence.as_dict()}, {})
 
@@ -66,13 +85,25 @@ def read_confidence(path: Path) -> Confidence:
 
 def about_state(state: RoundState) -> dict[str, Any]:
     """The parts of a state that are no arrays."""
-    scale = state.scale
-    dearest = None if scale is None or not math.isfinite(scale.dearest) else float(scale.dearest)
     return {
         "shape": list(state.candidates.shape),
-        "scale": None if scale is None else [float(scale.smoothing), dearest],
+        "scale": _about_scale(state.scale),
         "differ": float(state.model.gaps.differ),
     }
+
+
+def _about_scale(scale: Scale | None) -> list[float | None] | None:
+    if scale is None:
+        return None
+    return [float(scale.smoothing), float(scale.dearest) if math.isfinite(scale.dearest) else None]
+
+
+def _scale_of(about: Any) -> Scale | None:
+    if about is None:
+        return None
+    if not 0 <= float(about[0]) < 1e15:  # NaN is neither
+        raise ValueError("its scale is not a number from 0 on")
+    return Scale(float(about[0]), math.inf if about[1] is None else float(about[1]))
 
 
 def state_as_arrays(state: RoundState) -> Arrays:
@@ -112,9 +143,9 @@ def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
     """The state that `about_state` and `state_as_arrays` took apart; an error where its parts do not fit together."""
     stored = Stored({}, arrays)
     shape = int(about["shape"][0]), int(about["shape"][1])
-    scale, differ = about["scale"], float(about["differ"])
-    if not 0 <= differ <= 1 or (scale is not None and not 0 <= float(scale[0]) < 1e15):
-        raise ValueError("its rates are not numbers from 0 to 1")  # NaN is neither
+    scale, differ = _scale_of(about["scale"]), float(about["differ"])
+    if not 0 <= differ <= 1:  # NaN is neither
+        raise ValueError("its rates are not numbers from 0 to 1")
 
     def both(name: str, *sizes: int | None, kind: str = "chance") -> tuple[Any, Any]:
         """Two rows of numbers of these sizes."""
@@ -159,7 +190,7 @@ def state_of(about: Mapping[str, Any], arrays: Arrays) -> RoundState:
         ((slots[0][0], slots[0][1]), (slots[1][0], slots[1][1])),
         both("by_slot", *(each.shape[1] for each in slots), kind="real"),
         model,
-        None if scale is None else Scale(float(scale[0]), math.inf if scale[1] is None else float(scale[1])),
+        scale,
     )
 
 

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Self
 
 import numpy as np
@@ -23,7 +24,17 @@ from dualmatch.graph.arrays import Floats, Ids
 from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Evidence, Priors, Propagation, TieTerms, matched
-from dualmatch.methods.evidence.search import SETTLED, candidates_of, first_state, knowledge_of, open_entities, search
+from dualmatch.methods.evidence.search import (
+    SETTLED,
+    Found,
+    Searching,
+    candidates_of,
+    first_state,
+    knowledge_of,
+    open_entities,
+    search,
+    search_now,
+)
 from dualmatch.methods.evidence.state import CERTAIN, Model, Round, RoundState, both
 from dualmatch.methods.run_store import RunStore
 
@@ -38,6 +49,8 @@ WHOLE_ROUNDS: Final = 2
 """Rounds that search all entities: by time alone, and with the first neighbours; later ones search open entities."""
 _SWEEPS: Final = 2
 _ITERATIONS: Final = 5  # of the matching, for each of the two estimates that a sweep makes of how many are alone
+LEAST_KEPT_SEARCH: Final = 2**20
+"""Similar pairs that a search must have found to be worth keeping: about 100,000 entities a side."""
 LIVE: Final = -7.0
 """Candidates with smaller log-odds support none."""
 _NEVER: Final = -50.0  # log-odds of a candidate that is new
@@ -51,7 +64,9 @@ _CLOSING_ROUNDS: Final = 4
 _CLOSED_SHARE: Final = 0.002  # of the links: where a closing round changes no more, the next would change nothing
 
 
-def next_round(problem: Problem, before: RoundState, whole: bool) -> tuple[RoundState, int]:
+def next_round(
+    problem: Problem, before: RoundState, whole: bool, searching: Searching = search_now
+) -> tuple[RoundState, int]:
     """Run one round, after which the model is learnt anew; give the state and how many tokens its search had.
 
     Parameters
@@ -59,7 +74,7 @@ def next_round(problem: Problem, before: RoundState, whole: bool) -> tuple[Round
     whole:
         Whether all entities are searched, or only those in no settled pair.
     """
-    found = _search_again(problem, before, whole)
+    found = _search_again(problem, before, whole, searching)
     everything = np.arange(len(found.candidates))
     support = _support(problem, before, found, everything)
     state, evidence = _swept(problem, found.start(problem, before, support, everything), everything, support)
@@ -108,9 +123,12 @@ class _RoundInput:
         )
 
 
-def _search_again(problem: Problem, before: RoundState, whole: bool) -> _RoundInput:
-    among = None if whole else open_entities(problem, before)
-    found = search(problem, knowledge_of(problem, before), among, None if whole else before.scale)
+def _search_again(problem: Problem, before: RoundState, whole: bool, searching: Searching = search_now) -> _RoundInput:
+    def now() -> Found:
+        among = None if whole else open_entities(problem, before)
+        return search(problem, knowledge_of(problem, before), among, None if whole else before.scale)
+
+    found = searching(now)
     candidates = candidates_of(problem, found.similarity, before)
     scale = found.scale if whole or before.scale is None else before.scale
     at = before.find(candidates.row, candidates.column)
@@ -275,7 +293,7 @@ def run_rounds(
     whole_rounds:
         Rounds that search all entities, counting from 0; later ones search those that are open.
     store:
-        Keeps the state after each round.
+        Keeps the state after each round, and what a round has found where that takes long.
     """
     rounds = list(log)
     while state is None or not rounds or not (_is_stable(problem, rounds) or len(rounds) >= max_rounds):
@@ -283,13 +301,14 @@ def run_rounds(
         if progress is not None:
             progress(number, max_rounds)
         whole = number < whole_rounds or (state is not None and state.scale is None)
+        searching = search_now if store is None else partial(_searched, store, number)
         if state is None:
-            before, state, n_tokens = problem.given, first_state(problem), 0
+            before, state, n_tokens = problem.given, first_state(problem, searching), 0
             first_pairs = state.believed.pairs
         else:
             before = state.believed.pairs
             start_from = emboldened(problem, state) if number <= _PATIENCE else state
-            state, n_tokens = next_round(problem, start_from, whole)
+            state, n_tokens = next_round(problem, start_from, whole, searching)
         after = state.believed.pairs
         alone = float(state.alone[0].mean()) if len(state.alone[0]) else 0.0
         n_changed, seconds = changed(before, after), time.perf_counter() - start
@@ -299,6 +318,16 @@ def run_rounds(
             store.keep_round(state, tuple(rounds), after if first_pairs is None else first_pairs)
     first = state.believed.pairs if first_pairs is None else first_pairs
     return Rounds(state, first, tuple(rounds), _is_stable(problem, rounds))
+
+
+def _searched(store: RunStore, number: int, make: Callable[[], Found]) -> Found:
+    """What a round has found, kept if that took long: the rest of the round takes as long again."""
+    found = store.kept_search(number)
+    if found is None:
+        found = make()
+        if found.similarity.nnz >= LEAST_KEPT_SEARCH:
+            store.keep_search(found, number)
+    return found
 
 
 def emboldened(problem: Problem, state: RoundState) -> RoundState:
