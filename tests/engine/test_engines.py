@@ -440,17 +440,29 @@ def test_a_block_that_kills_its_workers_ends_in_words(cluster: Cluster) -> None:
         cluster.map(dying, [(1,)])
 
 
-def test_a_scheduler_that_dies_ends_in_words() -> None:
+def test_a_cluster_that_lives_on_keeps_no_file_and_ends_in_words_when_it_dies() -> None:
+    from distributed import Client
+
+    def files_open() -> int:  # in here it is sent as it is: the worker cannot import this file
+        from dualmatch.engine import cluster
+
+        return len(cluster._open_files)
+
     with started("scheduler", "--host", "127.0.0.1", "--port", "0") as scheduler:
         assert scheduler.stderr is not None
         address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
         with (
             started("worker", address, "--nthreads", "1"),
-            Cluster(scheduler=with_a_worker(address), connect_seconds=2) as engine,
+            Client(with_a_worker(address)) as client,
         ):
-            threading.Timer(0.3, scheduler.kill).start()
-            with pytest.raises(InputError, match="the cluster has gone away"):
-                engine.map(slow_sum, [(np.ones(3), 1.0)] * 1000)
+            with Cluster(scheduler=address, connect_seconds=2) as engine:
+                assert list(engine.each(np.sum, [(np.ones(20_000),)])) == [20_000]
+                assert sum(client.run(files_open).values()) == 1
+            assert sum(client.run(files_open).values()) == 0
+            with Cluster(scheduler=address, connect_seconds=2) as engine:
+                threading.Timer(0.3, scheduler.kill).start()
+                with pytest.raises(InputError, match="the cluster has gone away"):
+                    engine.map(slow_sum, [(np.ones(3), 1.0)] * 1000)
 
 
 @contextmanager

@@ -103,11 +103,19 @@ class Cluster:
             self.shares_files = self._workers_see_files()
             pages = Pages(self._folder, sys.maxsize, shared=True, least_bytes=_SMALL_BYTES)
             self._pages = self._stack.enter_context(pages)
+            if scheduler is not None:  # its workers live on
+                self._stack.callback(self._close_files_there)
         except BaseException:
             self._stack.close()
             raise
         if not self.shares_files:
             logger.info("the workers do not see %s: operands go over the network", self._folder)
+
+    def _close_files_there(self) -> None:
+        """Let the workers forget what they have mapped: a file that is removed takes up disk until nobody has it."""
+        if self.client.status == "running":
+            with suppress(Exception):
+                within(ANSWER_SECONDS, self.client.run, _forget_files)
 
     def __enter__(self) -> Self:
         return self
@@ -325,6 +333,11 @@ def _computed_in_files(function: Callable[..., T], folder: Path, step: str, owne
 
 _open_files: dict[Path, np.ndarray] = {}
 _owners: dict[str, Any] = {}
+
+
+def _forget_files() -> None:
+    _owners.clear()
+    _open_files.clear()
 
 
 def _read(value: Any) -> Any:
