@@ -34,8 +34,9 @@ from dualmatch.simulate import SimulatedPair, World, simulate
 pytest.importorskip("distributed", reason="the extra [dask] is not installed")
 from distributed.comm import CommClosedError
 
-from dualmatch.engine.cluster import Cluster, states_of
+from dualmatch.engine.cluster import Cluster
 from dualmatch.engine.connection import check_workers
+from dualmatch.engine.worker import states_of
 
 NOT_SECURED = ValueError("IOStream is not idle; cannot convert to SSL")  # tornado's, where a worker dies just then
 NO_WORKER = ValueError("Can not use replicate to delete data")  # the scheduler's, where all workers have died just then
@@ -296,7 +297,7 @@ def test_files_of_the_same_name_elsewhere_are_not_taken_for_ours(
 def test_files_that_a_workers_user_may_not_read_are_not_seen(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("ours")
     tmp_path.chmod(0o700)
-    code = f"import os; from pathlib import Path; from dualmatch.engine.cluster import states_of; os.setuid(65534); \
+    code = f"import os; from pathlib import Path; from dualmatch.engine.worker import states_of; os.setuid(65534); \
 print(states_of([Path({str(tmp_path / 'facts.tsv')!r})]))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "[None]\n"
@@ -444,9 +445,9 @@ def test_a_cluster_that_lives_on_keeps_no_file_and_ends_in_words_when_it_dies() 
     from distributed import Client
 
     def files_open() -> int:  # in here it is sent as it is: the worker cannot import this file
-        from dualmatch.engine import cluster
+        from dualmatch.engine import operands, worker
 
-        return len(cluster._open_files)
+        return len(worker._open_files) + int(operands._loaded.cache_info().currsize)
 
     with started("scheduler", "--host", "127.0.0.1", "--port", "0") as scheduler:
         assert scheduler.stderr is not None
@@ -455,9 +456,11 @@ def test_a_cluster_that_lives_on_keeps_no_file_and_ends_in_words_when_it_dies() 
             started("worker", address, "--nthreads", "1"),
             Client(with_a_worker(address)) as client,
         ):
-            with Cluster(scheduler=address, connect_seconds=2) as engine:
+            with Cluster(scheduler=address, connect_seconds=2, least_bytes=0) as engine:
                 assert list(engine.each(np.sum, [(np.ones(20_000),)])) == [20_000]
-                assert sum(client.run(files_open).values()) == 1
+                with engine.placed(np.ones(20_000)) as (placed,):
+                    assert engine.map(np.sum, [(placed,)]) == [20_000]
+                assert sum(client.run(files_open).values()) == 2
             assert sum(client.run(files_open).values()) == 0
             with Cluster(scheduler=address, connect_seconds=2) as engine:
                 threading.Timer(0.3, scheduler.kill).start()

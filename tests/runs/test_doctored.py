@@ -9,6 +9,7 @@ import math
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -214,7 +215,7 @@ def test_a_doctored_stage_with_a_fitting_hash_is_refused(
     assert updated() == 0
 
 
-def test_a_doctored_search_is_refused(made: Path, tmp_path: Path) -> None:
+def test_a_doctored_search_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "search.npz"
     similarity = sp.random(12, 12, 0.3, format="csr", dtype=np.float32, random_state=np.random.default_rng(1))
     similarity.sort_indices()
@@ -222,15 +223,17 @@ def test_a_doctored_search_is_refused(made: Path, tmp_path: Path) -> None:
     again = read_search(file)
     assert (again.scale, again.n_tokens, again.similarity.dtype) == (Scale(1.5, math.inf), 7, np.float32)
     assert (again.similarity != similarity).nnz == 0
-    refused = 0
     for variant in npz_variants(file.read_bytes()):
         file.write_bytes(variant())
-        try:
-            with reading_stage(file):
-                read_search(file)
-        except InputError:
-            refused += 1
-    assert refused > 25
+        with suppress(InputError), reading_stage(file):
+            found = read_search(file)
+            # what was changed to something else that a search may find: values, the last row, the number of tokens
+            assert found.similarity.dtype == np.float32
+            assert found.similarity.has_canonical_format
+            assert found.similarity.shape[1] >= 12
+            assert found.scale.smoothing >= 0
+            assert found.scale.dearest >= 0
+            assert found.n_tokens >= 0
 
 
 def json_variants(content: bytes) -> Iterator[Variant]:

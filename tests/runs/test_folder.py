@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse as sp
 
 from dualmatch import InputError, TemporalGraph
+from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.channels.relational import Checkpoint
 from dualmatch.config import Config
 from dualmatch.decode.assignment import FoundPairs
@@ -25,6 +27,7 @@ from dualmatch.methods.evidence import align_by_evidence
 from dualmatch.methods.evidence.confidence import Confidence
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import Rounds
+from dualmatch.methods.evidence.search import Found
 from dualmatch.methods.evidence.state import Round, RoundState
 from dualmatch.methods.run_store import NullStore
 from dualmatch.runs import record as records
@@ -326,3 +329,26 @@ def test_a_folder_that_cannot_be_made_is_told_in_words(tmp_path: Path, monkeypat
     monkeypatch.setattr("dualmatch.files.locking.os.open", read_only)
     with pytest.raises(OutputError, match="Read-only file system"), RunFolder.opened(tmp_path / "run"):
         pass
+
+
+def test_a_search_is_kept_for_its_own_round_and_graphs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    similarity = sp.csr_matrix(np.array([[0.5, 0.0], [0.25, 1.0]], dtype=np.float32))
+    found = Found(similarity, Scale(0.5, 9.0), 3)
+    with RunFolder.opened(tmp_path / "run") as folder:
+        begun(folder)
+        assert folder.kept_search(2) is None
+        folder.keep_search(found, 2)
+        assert folder.last_stage == "search 3"
+        assert_same(folder.kept_search(2), found)
+        assert folder.kept_search(1) is None
+        assert folder.kept_search(3) is None
+        file = folder.path / "stages" / "search-3.npz"
+        content = file.read_bytes()
+        file.write_bytes(content[:-1])
+        assert folder.kept_search(2) is None
+        assert "search-3.npz: is damaged" in caplog.text
+        file.write_bytes(content)
+        pair = simulate(World(entities=80, seed=2))
+        folder.keep_graphs(GraphPair.of(pair.source, pair.target))
+        with pytest.raises(InputError, match="about other graphs"):
+            folder.kept_search(2)

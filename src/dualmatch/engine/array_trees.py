@@ -24,7 +24,7 @@ def with_arrays(
     value: Any,
     change: Callable[[np.ndarray], Any],
     done: Done,
-    cached: bool = True,
+    cached: bool | Callable[[Any], bool] = True,
     stored: Callable[[StoredArray], np.ndarray] | None = None,
 ) -> Any:
     """The same value with other arrays; what stands in two places stays one.
@@ -32,7 +32,7 @@ def with_arrays(
     Parameters
     ----------
     cached:
-        Whether objects keep what they have computed besides their fields.
+        Whether objects keep what they have computed besides their fields; or of what they keep that.
     stored:
         What stands in the place of a `StoredArray`.
     """
@@ -52,7 +52,9 @@ def with_arrays(
         if any(one is not other for one, other in zip(members, value, strict=True)):
             found = type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     elif is_dataclass(value) and not isinstance(value, type):
-        held = dict(vars(value)) if cached else {each.name: vars(value)[each.name] for each in fields(value)}
+        held = {each.name: vars(value)[each.name] for each in fields(value)}
+        more = {name: part for name, part in vars(value).items() if name not in held}
+        held |= {name: part for name, part in more.items() if (cached(part) if callable(cached) else cached)}
         changed = {name: with_arrays(part, change, done, cached, stored) for name, part in held.items()}
         if len(changed) < len(vars(value)) or any(changed[name] is not part for name, part in held.items()):
             found = copy(value)
@@ -60,6 +62,18 @@ def with_arrays(
             vars(found).update(changed)
     done[id(value)] = value, found
     return found
+
+
+def travels(value: Any) -> bool:
+    """Whether a value can be sent with its arrays replaced: one that is made of arrays, numbers and dataclasses.
+
+    >>> travels((np.zeros(2), 3)), travels({"a": np.zeros(2)})
+    (True, False)
+    """
+    if isinstance(value, tuple | list):
+        return all(travels(part) for part in value)
+    is_plain = isinstance(value, np.ndarray | np.generic | int | float | None)
+    return is_plain or (is_dataclass(value) and not isinstance(value, type))
 
 
 def bytes_of(value: Any) -> int:

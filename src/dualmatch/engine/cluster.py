@@ -7,7 +7,6 @@ all workers see the folder (`dualmatch.engine.operands`), and over the network w
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from dualmatch.engine import Columns, Spans, T, spans_of, usable_cores
-from dualmatch.engine.array_trees import StoredArray, bytes_of, with_arrays
+from dualmatch.engine.array_trees import StoredArray, bytes_of, travels, with_arrays
 from dualmatch.engine.connection import (
     ANSWER_SECONDS,
     ATTEMPTS,
@@ -33,15 +32,14 @@ from dualmatch.engine.connection import (
     worker_died_meanwhile,
 )
 from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
-from dualmatch.engine.pages import Pages, let_go, mapped_file
+from dualmatch.engine.pages import Pages
+from dualmatch.engine.worker import SMALL_BYTES, computed, computed_in_files, forget_files, states_of
 from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 
 logger = logging.getLogger(__name__)
 
 _RESUME: Final = "a run with --run can be resumed with --resume"
-# An array up to this size goes along with the block: a file would cost more.
-_SMALL_BYTES: Final = 2**16
 _POLL_SECONDS: Final = 2.0
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
 _IDLE_SECONDS: Final = 120.0  # without a worker at work: on a busy machine, those that died take long to start again
@@ -70,7 +68,7 @@ class Cluster:
     least_entries:
         Sinkhorn of fewer entries than this stays in the calling process, which sums them faster than it sends them.
     least_bytes:
-        Work on whole columns stays there, too, where they have fewer bytes together.
+        Work on arrays stays there, too, where they have fewer bytes together.
     connect_seconds:
         How long to wait for the scheduler's answer.
 
@@ -101,7 +99,7 @@ class Cluster:
             beside = Path(tempfile.gettempdir()) if exchange is None else exchange.resolve()
             self._folder = self._stack.enter_context(folder_beside(beside / "dualmatch-exchange"))
             self.shares_files = self._workers_see_files()
-            pages = Pages(self._folder, sys.maxsize, shared=True, least_bytes=_SMALL_BYTES)
+            pages = Pages(self._folder, sys.maxsize, shared=True, least_bytes=SMALL_BYTES)
             self._pages = self._stack.enter_context(pages)
             if scheduler is not None:  # its workers live on
                 self._stack.callback(self._close_files_there)
@@ -115,7 +113,7 @@ class Cluster:
         """Let the workers forget what they have mapped: a file that is removed takes up disk until nobody has it."""
         if self.client.status == "running":
             with suppress(Exception):
-                within(ANSWER_SECONDS, self.client.run, _forget_files)
+                within(ANSWER_SECONDS, self.client.run, forget_files, self._folder)
 
     def __enter__(self) -> Self:
         return self
@@ -134,7 +132,7 @@ class Cluster:
 
     @contextmanager
     def _placed(self, operand: Any) -> Iterator[Any]:
-        if isinstance(operand, np.ndarray) and operand.nbytes <= _SMALL_BYTES:
+        if isinstance(operand, np.ndarray) and operand.nbytes <= SMALL_BYTES:
             yield operand
         elif self.shares_files:
             stored = self._place_stored(operand)
@@ -171,25 +169,23 @@ class Cluster:
     def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `map`; arrays among the arguments, and in the results, go through files that the workers see.
 
-        Where they see none, the blocks are computed in this process: to send the arrays with each would take longer.
+        Where they see none, or the arrays are small, the blocks are computed in this process: that takes less time.
         """
-        if not self.shares_files:
-            yield from (function(*item) for item in items)
-            return
+        calls = list(items)
         owner = getattr(function, "__self__", None)  # a method goes as a function of its object
+        if not self.shares_files or bytes_of((owner, calls)) < self.least_bytes:
+            yield from (function(*call) for call in calls)
+            return
         plain = function if owner is None else getattr(function, "__func__", function)
-        held = self._pages.paged((owner, list(items)))  # until all is computed: the files go with the arrays
-        sent = with_arrays(held, self._as_path, {}, cached=False)
+        held = self._pages.paged((owner, calls))  # until all is computed: the files go with the arrays
+        sent = with_arrays(held, self._as_path, {}, cached=travels)
         step = uuid.uuid4().hex
-        calls = [(plain, self._folder, step, sent[0], item) for item in sent[1]]
-        for result in self.map(_computed_in_files, calls):
+        placed = [(plain, self._folder, step, sent[0], call) for call in sent[1]]
+        for result in self.map(computed_in_files, placed):
             yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
 
     def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
-        calls = list(items)
-        if not self.shares_files or bytes_of((getattr(function, "__self__", None), calls)) < self.least_bytes:
-            return [self.paged(function(*item)) for item in calls]
-        return list(self.each(function, calls))
+        return [self.paged(result) for result in self.each(function, items)]
 
     def _as_path(self, array: np.ndarray) -> StoredArray | np.ndarray:
         return (StoredArray.of(array) if self._pages.holds(array) else None) or array
@@ -237,7 +233,7 @@ class Cluster:
     def _mapped(self, function: Callable[..., T], calls: list[tuple[Any, ...]]) -> list[T]:
         for attempt in range(ATTEMPTS):
             arguments = [[each.future if isinstance(each, _Sent) else each for each in call] for call in calls]
-            futures = [self.client.submit(_computed, function, *each, pure=False) for each in arguments]
+            futures = [self.client.submit(computed, function, *each, pure=False) for each in arguments]
             try:
                 self._wait_for(futures)
                 results: list[T] = self.client.gather(futures, errors="skip")
@@ -308,75 +304,8 @@ class Cluster:
             ) from error
 
 
-def _computed_in_files(function: Callable[..., T], folder: Path, step: str, owner: Any, arguments: Any) -> T:
-    """On a worker: the function of arrays in files; large arrays of its result are written to files, too.
-
-    `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
-    """
-    if owner is not None:
-        if step not in _owners:
-            _owners.clear()
-            _owners[step] = _read(owner)
-        arguments = (_owners[step], *arguments)
-    given = _read(arguments)
-
-    def written(array: np.ndarray) -> Any:
-        if array.nbytes < _SMALL_BYTES:
-            return array
-        path = folder / f"{uuid.uuid4().hex}.npy"
-        np.save(path, array, allow_pickle=False)
-        return StoredArray.of(mapped_file(path))
-
-    result: T = with_arrays(function(*given), written, {}, cached=False)
-    return result
-
-
-_open_files: dict[Path, np.ndarray] = {}
-_owners: dict[str, Any] = {}
-
-
-def _forget_files() -> None:
-    _owners.clear()
-    _open_files.clear()
-
-
-def _read(value: Any) -> Any:
-    return with_arrays(value, lambda array: array, {}, stored=lambda each: each.of_file(_opened(each.path)))
-
-
-def _opened(path: Path) -> np.ndarray:
-    """On a worker: what a file holds; files that are gone are closed, and what others left resident is let go."""
-    if path not in _open_files:
-        for gone in [each for each in list(_open_files) if not each.exists()]:
-            _open_files.pop(gone, None)
-        let_go(_open_files.values())
-        _open_files[path] = mapped_file(path)
-    return _open_files[path]
-
-
 class StalledError(Exception):
     """Blocks wait, and no worker takes them up."""
-
-
-def _computed(function: Callable[..., T], *arguments: Any) -> T:
-    """On a worker: the block, with what is stored read from its files."""
-    return function(*(each.load() if isinstance(each, StoredOperand) else each for each in arguments))
-
-
-def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:
-    """Size and time of each file, by which two machines know that they see the same one; None where it is not theirs.
-
-    Another machine may have a file of its own under the same path, or one that its user may not read.
-    """
-    states: list[tuple[int, int] | None] = []
-    for path in paths:
-        try:
-            with path.open("rb") as file:
-                status = os.fstat(file.fileno())
-            states.append((status.st_size, status.st_mtime_ns))
-        except OSError:
-            states.append(None)
-    return states
 
 
 def _lost(error: Exception) -> bool:

@@ -56,6 +56,11 @@ def _stored(operand: Any, folder: Path) -> StoredOperand:
     return StoredOperand(folder, (matrix.shape[0], matrix.shape[1]))
 
 
+def forget_operands() -> None:
+    """Close all operands that were read."""
+    _loaded.cache_clear()
+
+
 @lru_cache(maxsize=_KEPT)
 def _loaded(stored: StoredOperand) -> Any:
     def part(name: str) -> np.ndarray:

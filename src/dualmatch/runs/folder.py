@@ -272,6 +272,8 @@ class RunFolder:
         return found
 
     def keep_search(self, found: Found, number: int) -> None:
+        if self.record.verb == "update":  # which is not resumed
+            return
         with self.keeping("search", number + 1) as path:
             write_search(found, path)
 

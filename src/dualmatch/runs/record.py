@@ -69,7 +69,7 @@ class Stage:
 
     file: str
     content: Fingerprint
-    number: int = 0  # how many are done, of stages that come again: rounds and epochs
+    number: int = 0  # how many are done, of stages that come again: searches, rounds and epochs
 
     def __post_init__(self) -> None:
         if not _STAGE_FILE.fullmatch(self.file):

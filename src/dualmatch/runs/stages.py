@@ -1,4 +1,4 @@
-"""Files of what the rounds of evidence keep: their state, and how their log-odds become confidences."""
+"""Files of what the rounds of evidence keep: their state, what a round has found, and the correction of log-odds."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def read_search(path: Path) -> Found:
     if scale is None or type(n_tokens) is not int or n_tokens < 0:
         raise ValueError("the scale of the search, or its number of tokens, is missing")
     similarity = stored.matrix("similarity")
-    if not similarity.has_sorted_indices:
-        raise ValueError("the columns of similarity are not in order")
+    if similarity.dtype != np.float32 or not similarity.has_canonical_format:
+        raise ValueError("similarity is of another type, or its columns are not in order")
     return Found(similarity, scale, n_tokens)
 
 
@@ -101,9 +101,10 @@ def _about_scale(scale: Scale | None) -> list[float | None] | None:
 def _scale_of(about: Any) -> Scale | None:
     if about is None:
         return None
-    if not 0 <= float(about[0]) < 1e15:  # NaN is neither
-        raise ValueError("its scale is not a number from 0 on")
-    return Scale(float(about[0]), math.inf if about[1] is None else float(about[1]))
+    smoothing, dearest = float(about[0]), math.inf if about[1] is None else float(about[1])
+    if not isinstance(about, list) or not 0 <= smoothing < 1e15 or not dearest >= 0:  # NaN is neither
+        raise ValueError("its scale is not made of numbers from 0 on")
+    return Scale(smoothing, dearest)
 
 
 def state_as_arrays(state: RoundState) -> Arrays:

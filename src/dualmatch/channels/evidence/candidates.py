@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.channels.evidence.tokens import Among, Tokens
+from dualmatch.channels.evidence.tokens import ROWS_AT_ONCE, Among, Tokens
 from dualmatch.engine import Engine, InProcess, at_once, spans_of
 from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
@@ -21,7 +21,6 @@ _GRID = float(2**20)
 # What a search may cost: multiplications for each entity of either graph, up to 40,000 entities in all.
 _PRODUCTS_PER_ENTITY: Final = 5000
 _FEW_ENTITIES: Final = 40_000
-_ROWS_AT_ONCE: Final = 2**17
 
 
 class Scored(NamedTuple):
@@ -96,7 +95,7 @@ def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None, engi
     if not matrix.shape[0]:
         return matrix
     parts = engine.columns()
-    for part in engine.each(_Rows(matrix, smoothing, columns).scored, spans_of(matrix.shape[0], _ROWS_AT_ONCE)):
+    for part in engine.each(_TokenRows(matrix, smoothing, columns).scored, spans_of(matrix.shape[0], ROWS_AT_ONCE)):
         parts.append(part)
     values, indices, sizes = parts.arrays()
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(matrix.indptr.dtype)
@@ -105,7 +104,7 @@ def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None, engi
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _TokenRows:
     """Rows of tokens that are scored, a part at a time."""
 
     matrix: sp.csr_matrix

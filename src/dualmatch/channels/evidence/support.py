@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,8 @@ from dualmatch.decode.one_to_one import Candidates
 from dualmatch.engine import Engine, InProcess, spans_of
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
+
+_COMPUTING = Lock()
 
 Slots = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
 
@@ -184,16 +187,18 @@ class _Mirrors:
     tie: Ints  # of each slot
     numbering: SlotNumbers  # of the supporters' slots
     keys: Ids  # of these slots
-    n_sought: int
+    n_wanted: int  # how many mirrors are sought in all
     among_candidates: Ids | None
 
     @cached_property
     def _places(self) -> Lookup:
-        return lookup(self.keys, self.n_sought)
+        return lookup(self.keys, self.n_wanted)
 
     def of(self, supporter: Ints, slot: Ints) -> Ints:
         """Of some support; -1 where the candidate does not support its supporter."""
         back = self.mirror[self.tie[slot]]
         number = supporter if self.among_candidates is None else self.among_candidates[supporter]
-        place = self._places(self.numbering.keys(np.maximum(number, 0), back))
+        with _COMPUTING:  # by one thread for all; the others wait
+            places = self._places
+        place = places(self.numbering.keys(np.maximum(number, 0), back))
         return np.where(number >= 0, place, -1).astype(np.int32)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
+from threading import Lock
 from typing import Final, NamedTuple, Self
 
 import numpy as np
@@ -15,15 +16,19 @@ from scipy import sparse as sp
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides, TimeKind
 from dualmatch.channels.evidence.ties import distinct, expanded, marked, places_in
-from dualmatch.engine import Engine, InProcess, at_once
+from dualmatch.engine import Engine, InProcess, at_once, spans_of
 from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
+
+_COMPUTING = Lock()
 
 Among = tuple[Ids, Ids]
 """Some source and some target entities, sorted."""
 
 _RELATION_FACTOR: Final = 0.2  # a relation by itself says little, and all entities of a type have it
+ROWS_AT_ONCE: Final = 2**14
+"""Rows of tokens that a thread joins or scores at once; there may be many threads."""
 _TABLE: Final = 2**24  # keys below this are looked up in a table
 
 
@@ -104,6 +109,7 @@ class TokenBuilder:
         missing = [number for number in lasting if number not in self._kept]
         passing = list(range(len(lasting), n_families))
         made = self.engine.on_columns(readings.family, [(number, number in lasting) for number in missing + passing])
+        del readings  # with what it has computed on the way
         self._kept.update(zip(missing, made, strict=False))
         parts = [self._kept[number] for number in lasting]
         if among is not None:
@@ -128,7 +134,7 @@ class TokenBuilder:
 def side_by_side(matrices: list[sp.csr_matrix], engine: Engine) -> sp.csr_matrix:
     """Matrices of the same rows as one, a block of rows at a time."""
     n_rows, columns, first = matrices[0].shape[0], engine.columns(), [np.zeros(1, dtype=np.int64)]
-    for data, indices, sizes in engine.each(_SideBySide(matrices).block, engine.spans(n_rows)):
+    for data, indices, sizes in engine.each(_SideBySide(matrices).block, spans_of(n_rows, ROWS_AT_ONCE)):
         columns.append([data, indices])
         first.append(first[-1][-1] + np.cumsum(sizes))
     data, indices = columns.arrays()
@@ -215,7 +221,8 @@ class _Readings:
         if number <= 2 * n_times:
             time = sides.times[number - n_times - 1]
             return _Occurrences(sides.entity, _join(time, self._classes[side], self._n_classes), None)
-        met = self._neighbours[side]
+        with _COMPUTING:  # by one thread for all; the others wait
+            met = self._neighbours[side]
         if number == 2 * n_times + 1:
             return _Occurrences(met.entity, met.pair, met.weight)
         if number == 2 * n_times + 2:

@@ -37,7 +37,7 @@ _FEWEST_TIES: Final = 3  # an entity needs these to show how well it is covered
 _LEAST_FOR_COVERAGE: Final = 30
 _HALF_SEEN: Final = 0.05
 _COVERAGE_STEPS: Final = 30
-_TIES_AT_ONCE: Final = 2**18
+_TIES_AT_ONCE: Final = 2**18  # of the source, looked up in the target
 _WEIGHT: Final = 4.0  # facts of the overall share that every relation's own share begins with
 _MOST_PROFILED: Final = 5_000  # pairs whose relations are compared; what more pairs have in common says it better
 _PROFILE_STEPS: Final = 8
@@ -113,7 +113,7 @@ def ties_in_both(
         What each tie adds to the log-odds of the believed pair at its entity; None: all ties count.
     """
     source, target = sides[0].ties, sides[1].ties
-    between = _Between.of(sides, believed, evidence_of_tie)
+    between = _TiesBetweenPairs.of(sides, believed, evidence_of_tie)
     ties, facts = engine.columns(), engine.columns()
     for found in engine.each(between.shared, spans_of(source.n_ties, _TIES_AT_ONCE)):
         ties.append(found[:2])
@@ -143,7 +143,7 @@ def ties_in_both(
 
 
 @dataclass(frozen=True, eq=False)
-class _Between:
+class _TiesBetweenPairs:
     """Ties between believed pairs."""
 
     sides: tuple[Side, Side]

@@ -75,7 +75,7 @@ class SweepTerms:
     def of(cls, sides: tuple[Side, Side], terms: TieTerms, unmatched: Unmatched, engine: Engine) -> Self:
         ties = sides[0].ties, sides[1].ties
         share = engine.on_columns(_open_share, [(ties[side], unmatched.elsewhere[side]) for side in (0, 1)])
-        hidden = engine.on_columns(_Hidden(ties, terms, unmatched.unknown).of, [(0,), (1,)])
+        hidden = engine.on_columns(_Hidden(ties, terms, unmatched.unknown).terms_of, [(0,), (1,)])
         return cls(unmatched, (share[0], share[1]), (hidden[0], hidden[1]))
 
 
@@ -87,7 +87,7 @@ class _Hidden:
     terms: TieTerms
     unknown: tuple[Floats, Floats]
 
-    def of(self, view: int) -> tuple[Floats, Floats, Floats] | None:
+    def terms_of(self, view: int) -> tuple[Floats, Floats, Floats] | None:
         """As `SweepTerms.hidden`."""
         if not self.terms.undated[view].any():
             return None
@@ -139,7 +139,10 @@ class Propagation:
             source.append([part[2]])
             target.append([part[3]])
         value, coverage = found.arrays()
-        nothing = engine.on_columns(_Nothing(sides, terms, self.model.coverage, unmatched.unknown).of, [(0,), (1,)])
+        unknown = unmatched.unknown
+        is_open = engine.on_columns(_is_open, [(sides[side].ties, unknown[side]) for side in (0, 1)])
+        shared = _NothingShared(sides, terms, self.model.coverage, unknown, (is_open[0], is_open[1]))
+        nothing = engine.on_columns(shared.value, [(0,), (1,)])
         return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, (nothing[0], nothing[1]))
 
     def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:
@@ -226,26 +229,26 @@ class Propagation:
 
 
 @dataclass(frozen=True, eq=False)
-class _Nothing:
+class _NothingShared:
     """What it says of an entity to share nothing with another, where some of its ties may be shared unseen."""
 
     sides: tuple[Side, Side]
     terms: TieTerms
     coverage: Floats
     unknown: tuple[Floats, Floats]
+    is_open: tuple[Floats, Floats]  # of each tie, as `_is_open`
 
-    def of(self, side: int) -> Floats:
+    def value(self, side: int) -> Floats:
         """As `Evidence.nothing`."""
         ties = self.sides[side].ties
-        is_open = self._is_open(0), self._is_open(1)
-        unseen = self.unknown[side][ties.neighbour] * room_elsewhere(self.sides, is_open, side)
+        unseen = self.unknown[side][ties.neighbour] * room_elsewhere(self.sides, self.is_open, side)
         return _log_mean(self.coverage, _missed(ties, self.terms.telling[side] * (1.0 - unseen)))
 
-    def _is_open(self, side: int) -> Floats:
-        """How likely it is of each tie that neither of its ends is known."""
-        ties = self.sides[side].ties
-        chance: Floats = self.unknown[side][ties.entity] * self.unknown[side][ties.neighbour]
-        return chance
+
+def _is_open(ties: Ties, unknown: Floats) -> Floats:
+    """How likely it is of each tie that neither of its ends is known."""
+    chance: Floats = unknown[ties.entity] * unknown[ties.neighbour]
+    return chance
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,13 +27,13 @@ from dualmatch.methods.evidence.propagation import Evidence, Priors, Propagation
 from dualmatch.methods.evidence.search import (
     SETTLED,
     Found,
-    Searching,
+    SearchRunner,
     candidates_of,
     first_state,
     knowledge_of,
     open_entities,
+    run_search,
     search,
-    search_now,
 )
 from dualmatch.methods.evidence.state import CERTAIN, Model, Round, RoundState, both
 from dualmatch.methods.run_store import RunStore
@@ -50,7 +50,7 @@ WHOLE_ROUNDS: Final = 2
 _SWEEPS: Final = 2
 _ITERATIONS: Final = 5  # of the matching, for each of the two estimates that a sweep makes of how many are alone
 LEAST_KEPT_SEARCH: Final = 2**20
-"""Similar pairs that a search must have found to be worth keeping: about 100,000 entities a side."""
+"""Similar pairs that a search must have found to be worth keeping: those of 100,000 entities or more."""
 LIVE: Final = -7.0
 """Candidates with smaller log-odds support none."""
 _NEVER: Final = -50.0  # log-odds of a candidate that is new
@@ -65,7 +65,7 @@ _CLOSED_SHARE: Final = 0.002  # of the links: where a closing round changes no m
 
 
 def next_round(
-    problem: Problem, before: RoundState, whole: bool, searching: Searching = search_now
+    problem: Problem, before: RoundState, whole: bool, runner: SearchRunner = run_search
 ) -> tuple[RoundState, int]:
     """Run one round, after which the model is learnt anew; give the state and how many tokens its search had.
 
@@ -74,7 +74,7 @@ def next_round(
     whole:
         Whether all entities are searched, or only those in no settled pair.
     """
-    found = _search_again(problem, before, whole, searching)
+    found = _search_again(problem, before, whole, runner)
     everything = np.arange(len(found.candidates))
     support = _support(problem, before, found, everything)
     state, evidence = _swept(problem, found.start(problem, before, support, everything), everything, support)
@@ -123,12 +123,12 @@ class _RoundInput:
         )
 
 
-def _search_again(problem: Problem, before: RoundState, whole: bool, searching: Searching = search_now) -> _RoundInput:
-    def now() -> Found:
+def _search_again(problem: Problem, before: RoundState, whole: bool, runner: SearchRunner = run_search) -> _RoundInput:
+    def search_again() -> Found:
         among = None if whole else open_entities(problem, before)
         return search(problem, knowledge_of(problem, before), among, None if whole else before.scale)
 
-    found = searching(now)
+    found = runner(search_again)
     candidates = candidates_of(problem, found.similarity, before)
     scale = found.scale if whole or before.scale is None else before.scale
     at = before.find(candidates.row, candidates.column)
@@ -301,14 +301,14 @@ def run_rounds(
         if progress is not None:
             progress(number, max_rounds)
         whole = number < whole_rounds or (state is not None and state.scale is None)
-        searching = search_now if store is None else partial(_searched, store, number)
+        runner = run_search if store is None else partial(_kept_or_run, store, number)
         if state is None:
-            before, state, n_tokens = problem.given, first_state(problem, searching), 0
+            before, state, n_tokens = problem.given, first_state(problem, runner), 0
             first_pairs = state.believed.pairs
         else:
             before = state.believed.pairs
             start_from = emboldened(problem, state) if number <= _PATIENCE else state
-            state, n_tokens = next_round(problem, start_from, whole, searching)
+            state, n_tokens = next_round(problem, start_from, whole, runner)
         after = state.believed.pairs
         alone = float(state.alone[0].mean()) if len(state.alone[0]) else 0.0
         n_changed, seconds = changed(before, after), time.perf_counter() - start
@@ -320,8 +320,8 @@ def run_rounds(
     return Rounds(state, first, tuple(rounds), _is_stable(problem, rounds))
 
 
-def _searched(store: RunStore, number: int, make: Callable[[], Found]) -> Found:
-    """What a round has found, kept if that took long: the rest of the round takes as long again."""
+def _kept_or_run(store: RunStore, number: int, make: Callable[[], Found]) -> Found:
+    """What a round has found, kept if that is much: the rest of the round takes as long again."""
     found = store.kept_search(number)
     if found is None:
         found = make()

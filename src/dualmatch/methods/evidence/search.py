@@ -46,11 +46,11 @@ class Found:
     n_tokens: int
 
 
-Searching = Callable[[Callable[[], Found]], Found]
+SearchRunner = Callable[[Callable[[], Found]], Found]
 """Makes a search, or gives what it found before a run was interrupted."""
 
 
-def search_now(make: Callable[[], Found]) -> Found:
+def run_search(make: Callable[[], Found]) -> Found:
     """Make the search."""
     return make()
 
@@ -148,7 +148,7 @@ def _ruled_out(problem: Problem, before: RoundState, row: Ids, column: Ids) -> F
     return ruled_out
 
 
-def first_state(problem: Problem, searching: Searching = search_now) -> RoundState:
+def first_state(problem: Problem, runner: SearchRunner = run_search) -> RoundState:
     """The state to begin with: the seeds, or what dates and names say by themselves."""
     model = Model.first(*problem.ties, None if problem.names is None else problem.names.first_agreement)
     if len(problem.given):
@@ -158,7 +158,7 @@ def first_state(problem: Problem, searching: Searching = search_now) -> RoundSta
             model = replace(model, names=None, first_names=None)
         state = RoundState.of_pairs(problem.given[:, 0], problem.given[:, 1], certain, problem.shape, model)
         return learnt(problem, state)
-    found = searching(lambda: search(problem, None))
+    found = runner(lambda: search(problem, None))
     if not _dates_trust_names(problem, found.similarity, model):
         model = replace(model, names=None, first_names=None)
     candidates = candidates_of(problem, found.similarity, by_names=model.names is not None)

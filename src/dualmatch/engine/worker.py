@@ -1,0 +1,95 @@
+"""What runs on the workers of a cluster: blocks, with their operands read from files."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from dualmatch.engine.array_trees import StoredArray, with_arrays
+from dualmatch.engine.operands import StoredOperand, forget_operands
+from dualmatch.engine.pages import let_go, mapped_file
+
+T = TypeVar("T")
+
+SMALL_BYTES: Final = 2**16
+"""An array up to this size goes along with the block: a file would cost more."""
+_open_files: dict[Path, np.ndarray] = {}
+_owners: dict[str, Any] = {}
+
+
+def computed(function: Callable[..., T], *arguments: Any) -> T:
+    """The block, with what is stored read from its files."""
+    return function(*(each.load() if isinstance(each, StoredOperand) else each for each in arguments))
+
+
+def computed_in_files(function: Callable[..., T], folder: Path, step: str, owner: Any, arguments: Any) -> T:
+    """The function of arrays in files; large arrays of its result are written to files, too.
+
+    `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
+    """
+    if owner is not None:
+        arguments = (_owner_of(step, owner), *arguments)
+    given = _read(arguments)
+
+    def written(array: np.ndarray) -> Any:
+        if array.nbytes < SMALL_BYTES:
+            return array
+        path = folder / f"{uuid.uuid4().hex}.npy"
+        np.save(path, array, allow_pickle=False)
+        return StoredArray.of(mapped_file(path))
+
+    result: T = with_arrays(function(*given), written, {}, cached=False)
+    return result
+
+
+def _owner_of(step: str, owner: Any) -> Any:
+    found = _owners.get(step)
+    if found is None:
+        found = _read(owner)
+        _owners.clear()
+        _owners[step] = found
+    return found
+
+
+def _read(value: Any) -> Any:
+    return with_arrays(value, lambda array: array, {}, stored=lambda each: each.of_file(_opened(each.path)))
+
+
+def _opened(path: Path) -> np.ndarray:
+    """What a file holds; files that are gone are closed, and what others left resident is let go."""
+    found = _open_files.get(path)
+    if found is None:
+        for gone in [each for each in list(_open_files) if not each.exists()]:
+            _open_files.pop(gone, None)
+        let_go(_open_files.values())
+        found = _open_files[path] = mapped_file(path)
+    return found
+
+
+def forget_files(folder: Path) -> None:
+    """Close all files of a run that has ended, which was in this folder."""
+    _owners.clear()
+    forget_operands()
+    for path in [each for each in list(_open_files) if folder in each.parents]:
+        _open_files.pop(path, None)
+
+
+def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:
+    """Size and time of each file, by which two machines know that they see the same one; None where it is not theirs.
+
+    Another machine may have a file of its own under the same path, or one that its user may not read.
+    """
+    states: list[tuple[int, int] | None] = []
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                status = os.fstat(file.fileno())
+            states.append((status.st_size, status.st_mtime_ns))
+        except OSError:
+            states.append(None)
+    return states
