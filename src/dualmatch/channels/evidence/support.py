@@ -26,7 +26,7 @@ from dualmatch.engine import Engine, InProcess, spans_of
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
-_COMPUTING = Lock()
+_COMPUTING = Lock()  # while one thread computes what all need
 
 Slots = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
 

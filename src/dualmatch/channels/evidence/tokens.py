@@ -21,7 +21,7 @@ from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
 
-_COMPUTING = Lock()
+_COMPUTING = Lock()  # while one thread computes what all need
 
 Among = tuple[Ids, Ids]
 """Some source and some target entities, sorted."""
@@ -99,17 +99,17 @@ class TokenBuilder:
         """
         if known is not None:
             self._forget_other_classes(known)
-        readings = _Readings((self.source, self.target), self.kinds, known, among)
-        n_families = readings.n_families
+        families = _TokenFamilies((self.source, self.target), self.kinds, known, among)
+        n_families = families.n_families
         if not n_families:  # no times, and nothing known
-            sizes = readings.n_entities if among is None else (len(among[0]), len(among[1]))
+            sizes = families.n_entities if among is None else (len(among[0]), len(among[1]))
             source, target = (sp.csr_matrix((size, 0), dtype=np.float32) for size in sizes)
             return Tokens(source, target, np.zeros(0), 1.0, among)
         lasting = range(min(self._n_lasting, n_families))
         missing = [number for number in lasting if number not in self._kept]
         passing = list(range(len(lasting), n_families))
-        made = self.engine.on_columns(readings.family, [(number, number in lasting) for number in missing + passing])
-        del readings  # with what it has computed on the way
+        made = self.engine.on_columns(families.family, [(number, number in lasting) for number in missing + passing])
+        del families  # with what it has computed on the way
         self._kept.update(zip(missing, made, strict=False))
         parts = [self._kept[number] for number in lasting]
         if among is not None:
@@ -148,6 +148,8 @@ def side_by_side(matrices: list[sp.csr_matrix], engine: Engine) -> sp.csr_matrix
 
 @dataclass(frozen=True, eq=False)
 class _SideBySide:
+    """Matrices of the same rows, of which some are joined at a time."""
+
     matrices: list[sp.csr_matrix]
 
     def block(self, begin: int, end: int) -> tuple[Floats, Ints, Ids]:
@@ -189,7 +191,7 @@ class _Family:
 
 
 @dataclass(frozen=True, eq=False)
-class _Readings:
+class _TokenFamilies:
     """The families of both graphs in a fixed order: times, relations, neighbours."""
 
     sides: tuple[FactSides, FactSides]
