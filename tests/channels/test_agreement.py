@@ -2,14 +2,23 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse as sp
 
 from dualmatch import TemporalGraph
 from dualmatch.channels.evidence import agreement
-from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_factors, room_elsewhere, sides_of
-from dualmatch.channels.evidence.dates import DateGaps
+from dualmatch.channels.evidence.agreement import (
+    RelationOdds,
+    Side,
+    bayes_factors,
+    open_facts,
+    room_elsewhere,
+    sides_of,
+)
+from dualmatch.channels.evidence.dates import DateGaps, DistinctDates
 from dualmatch.channels.evidence.ties import Ties
-from dualmatch.graph.times import Precision
+from dualmatch.graph.times import Precision, parse_date
 
 DIFFER = 0.01
 
@@ -109,7 +118,7 @@ def test_opaque_times_are_equal_or_not() -> None:
         opaque_times=True,
     )
     pair = sides_of(Ties.of(codes), Ties.of(codes), opaque=True)
-    assert len(pair[0].begin.number) == 1
+    assert pair[0].begin.n_precisions == 1
     assert factors(pair, 0, 0)[0] > 1 > factors(pair, 0, 1)[0]
 
 
@@ -171,10 +180,27 @@ def test_a_tie_has_room_elsewhere_where_unknown_facts_of_its_time_are_left() -> 
     ]
     pair = sides([*source, ("a", "met", "f")], [("x", "p", "y", "1900"), ("z", "q", "w", "1901")])
     unknown = np.ones(pair[0].ties.n_entities), np.array([1.0, 1.0, 0.0, 0.0])
-    ties = [side.ties for side in pair]
-    is_open = [chance[each.entity] * chance[each.neighbour] for chance, each in zip(unknown, ties, strict=True)]
-    open_ties = is_open[0], is_open[1]
-    room = room_elsewhere(pair, open_ties, 0)
+    source_open, target_open = (open_facts(side, chance) for side, chance in zip(pair, unknown, strict=True))
+    room = room_elsewhere(pair[0], source_open, target_open)
     of_a = room[pair[0].ties.entity == 0]
     assert of_a == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0, 1])
-    assert room_elsewhere(pair, open_ties, 1) == pytest.approx([1, 1, 1, 1])
+    assert room_elsewhere(pair[1], target_open, source_open) == pytest.approx([1, 1, 1, 1])
+
+
+DATES = ("1900", "1901", "1900-03", "1900-04", "1900-03-01", "1900-03-02", "1901-03-01")
+
+
+@given(st.lists(st.sampled_from(DATES), min_size=1, max_size=12), st.lists(st.sampled_from(DATES), max_size=12))
+def test_room_at_a_date_is_what_its_facts_find_one_by_one(here: list[str], there: list[str]) -> None:
+    """Two dates can be of one fact where one begins with the other, as text."""
+    known = sorted({*here, *there})
+    codes = np.array([parse_date(text) for text in known], np.int32)
+    order = np.argsort(codes)
+    distinct = DistinctDates.of(codes[order], opaque=False)
+    texts = [known[at] for at in order]
+    sought, offered = (np.array([float(side.count(text)) for text in texts]) for side in (here, there))
+    room = distinct.room(sought, offered)
+    for at, text in enumerate(texts):
+        met = sum(other.startswith(text) or text.startswith(other) for other in there)
+        rivals = sum(other.startswith(text) for other in here)
+        assert room[at] == pytest.approx(min(1.0, met / max(rivals, 1e-9)))

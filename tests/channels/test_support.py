@@ -73,7 +73,7 @@ class Case:
 
 def slow_agreement(left: Dates, right: Dates, f: int, j: int) -> tuple[int, bool]:
     level = min(int(left.precision[f]), int(right.precision[j]))
-    return level, level >= 0 and bool(left.number[level, f] == right.number[level, j])
+    return level, level >= 0 and bool(left.numbers(level)[f] == right.numbers(level)[j])
 
 
 def slow_factors(case: Case, f: int, j: int) -> tuple[float, float]:

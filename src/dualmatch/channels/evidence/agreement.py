@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.dates import NO_DATE, DateGaps, Dates, dates_of, gap_class, gaps_by_chance
-from dualmatch.channels.evidence.ties import Ties, find_pairs
+from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs
 from dualmatch.engine import at_once
-from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
 
 _HALF: Final = 0.5  # added to every count: what was never seen is not impossible
@@ -99,12 +99,12 @@ def _neighbour_chances(ties: Ties, weight: float = 5.0) -> Floats:
 
 def _given_begin(begin: Dates, end: Dates, weight: float = 5.0) -> Floats:
     """Chance of each end given its begin, drawn towards its chance among all facts: terms have usual lengths."""
-    chance = np.stack([chances[number] for chances, number in zip(end.chances, end.number, strict=True)])
+    chance = np.stack([chances[end.numbers(level)] for level, chances in enumerate(end.chances)])
     for level in range(len(chance)):
-        there = np.flatnonzero((begin.number[level] != NO_DATE) & (end.number[level] != NO_DATE))
+        there = np.flatnonzero((begin.numbers(level) != NO_DATE) & (end.numbers(level) != NO_DATE))
         if not len(there):
             continue
-        first, last = (each.number[level, there].astype(np.int64) for each in (begin, end))
+        first, last = (each.numbers(level, there).astype(np.int64) for each in (begin, end))
         _, interval, count = np.unique(first * (last.max() + 1) + last, return_inverse=True, return_counts=True)
         alike = np.bincount(first)[first]
         chance[level, there] = (count[interval] + weight * chance[level, there]) / (alike + weight)
@@ -232,38 +232,32 @@ Compared = tuple[NDArray[np.int8], Flags]
 
 def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> Compared:
     """The precision that both dates of each pair have, and whether they agree at it."""
-    level = np.minimum(left.precision[f], right.precision[j])
+    known, own, other = left.distinct, left.date[f], right.date[j]
+    level = np.minimum(known.precision[own], known.precision[other])
     at = np.maximum(level, 0)
-    agree = (level >= 0) & (left.number[at, f] == right.number[at, j])
+    agree = (level >= 0) & (known.number[at, own] == known.number[at, other])
     return level, agree
 
 
-def room_elsewhere(sides: tuple[Side, Side], open_ties: tuple[Floats, Floats], view: int) -> Floats:
-    """How likely each tie of one graph is to be found again, unseen, among ties of the other: (n_ties,).
+def open_facts(side: Side, unknown: Floats) -> Floats:
+    """How many facts of each date have two ends whose partners are unknown: (n_dates,)."""
+    ties = side.ties
+    is_open = unknown[ties.entity] * unknown[ties.neighbour]
+    counted = np.bincount(side.begin.date, is_open[ties.tie], minlength=len(side.begin.distinct))
+    return counted.astype(np.float64, copy=False)
+
+
+def room_elsewhere(side: Side, sought: Floats, offered: Floats, asked: Ids | None = None) -> Floats:
+    """How likely each tie of one graph is to be found again, unseen, among ties of the other: (n_ties,), or (n_asked,).
 
     A fact whose other end is not known yet can be one of the other graph's facts whose ends are not known either, if
-    there are such facts at its time, and enough of them for all that are looking for one. `open_ties` says how likely
-    it is of each tie that neither of its ends is known.
+    there are such facts at its time, and enough of them for all that are looking for one. `sought` and `offered` are
+    the `open_facts` of this graph and of the other; `asked` are some of the ties.
     """
-    own, other = sides[view], sides[1 - view]
-    is_open, open_there = open_ties[view][own.ties.tie], open_ties[1 - view][other.ties.tie]
-    exact, exact_there = own.begin.precision, other.begin.precision
-    offered, sought = np.zeros(own.ties.n_facts), np.zeros(own.ties.n_facts)
-    for level, (date, date_there) in enumerate(zip(own.begin.number, other.begin.number, strict=True)):
-        here, finer, there = exact == level, exact > level, exact_there == level
-        size = 1 + int(max(date.max(initial=0), date_there.max(initial=0)))
-        # facts as exact as this meet all that are at least as exact, finer ones those that are just as exact
-        if here.any():
-            offered += np.where(here, _sum_by(date_there, open_there, size)[date], 0.0)
-            sought += np.where(here, _sum_by(date, is_open, size)[date], 0.0)
-        if finer.any() and there.any():
-            offered += np.where(finer, _sum_by(date_there, np.where(there, open_there, 0.0), size)[date], 0.0)
-    share = np.where(exact < 0, 1.0, np.minimum(1.0, offered / np.maximum(sought, 1e-9)))
-    largest: Floats = np.maximum.reduceat(share, own.ties.first_fact[:-1]) if len(share) else share
+    date, first = side.begin.date, side.ties.first_fact[:-1]
+    if asked is not None:
+        n_facts = side.ties.facts_of(asked)
+        date, first = date[expanded(first[asked], n_facts)[1]], np.cumsum(n_facts) - n_facts
+    share = side.begin.distinct.room(sought, offered)[date]
+    largest: Floats = np.maximum.reduceat(share, first) if len(share) else share
     return largest
-
-
-def _sum_by(date: Ints, weight: Floats, size: int) -> Floats:
-    """Sum of the weights of each date, and 0 at the end, where facts without a date look."""
-    total: Floats = np.bincount(date + 1, weight, minlength=size + 1).astype(np.float64, copy=False)
-    return np.append(total[1:], 0.0)

@@ -107,8 +107,7 @@ def compare_dates(sides: DatedPair, row: Ids, column: Ids, rate: tuple[Floats, F
 
 def _disjoint(source: DatedEntities, target: DatedEntities, f: Ids, j: Ids) -> Flags:
     (begin, end), (other_begin, other_end) = (
-        (side.begin.code[at].astype(np.int32), side.end.code[at].astype(np.int32))
-        for side, at in ((source, f), (target, j))
+        (side.begin.at(at).code, side.end.at(at).code) for side, at in ((source, f), (target, j))
     )
     if source.begin.opaque:
         return np.ones(len(f), dtype=bool)
@@ -165,13 +164,13 @@ def _chance_of_agreement(sides: DatedPair, pairs: Compared, view: int, at: Ids) 
     """How likely the date of one side is by chance, as far as the two agree; else of a date so precise."""
     own, f, j = sides[view], pairs.date[0][at], pairs.date[1][at]
     date = pairs.date[view][at]
-    differs = (pairs.gap[at] >= 0) & (own.begin.precision[date] >= 0)
+    differs = (pairs.gap[at] >= 0) & (own.begin.at(date).precision >= 0)
     chance = np.where(differs, own.chance[0][pairs.level[at], date], 1.0)
     begin_level, begin_same = compared(sides[0].begin, sides[1].begin, f, j)
     end_level, end_same = compared(sides[0].end, sides[1].end, f, j)
     chance[begin_same] = own.chance[0][begin_level[begin_same], date[begin_same]]
     # a point's end is its begin over again
-    more = end_same & (own.begin.code[date] != own.end.code[date])
+    more = end_same & (own.begin.at(date).code != own.end.at(date).code)
     chance[more] *= own.chance[1][end_level[more], date[more]]
     only = end_same & ~begin_same & ~more
     chance[only] = own.chance[1][end_level[only], date[only]]
@@ -197,14 +196,14 @@ def missed_dates(sides: DatedPair, model: DateAgreement, view: int) -> Floats:
 def _crowded(own: DatedEntities, other: DatedEntities) -> Flags:
     """Dates that more entities of the other graph have than a search lists."""
     count = np.zeros(len(own.entity))
-    for level in range(len(own.begin.number)):
-        size = 1 + int(max(own.begin.number[level].max(initial=0), other.begin.number[level].max(initial=0)))
+    for level, numbers in enumerate(own.begin.distinct.number):
+        size = 1 + int(numbers.max(initial=0))
         for here, others in (
             (own.begin.precision == level, other.begin.precision >= level),
             (own.begin.precision > level, other.begin.precision == level),
         ):
-            found = np.bincount(other.begin.number[level, others], minlength=size)
-            count[here] += found[own.begin.number[level, here]]
+            found = np.bincount(other.begin.numbers(level)[others], minlength=size)
+            count[here] += found[own.begin.numbers(level)[here]]
     return count > _CROWD
 
 

@@ -55,8 +55,8 @@ class DatedEntities:
     @cached_property
     def year(self) -> Ids:
         """A number for the year of each date (its end where only that is known), by which repetitions are known."""
-        end = self.end.number[0] + 1 + self.begin.number[0].max(initial=0)
-        year: Ids = np.where(self.begin.number[0] != NO_DATE, self.begin.number[0], end).astype(np.int64)
+        end = self.end.numbers(0) + 1 + self.begin.numbers(0).max(initial=0)
+        year: Ids = np.where(self.begin.numbers(0) != NO_DATE, self.begin.numbers(0), end).astype(np.int64)
         return year
 
     @cached_property
@@ -125,13 +125,14 @@ def _chances(relation: Ids, dates: Dates) -> Floats:
     from the count of their own goes to all days of their month alike, so that a birthday which occurs once is about as
     likely as any other of its year.
     """
-    chance = np.ones(dates.number.shape)
-    before = np.ones(dates.number.shape[1])
+    chance = np.ones((dates.n_precisions, len(dates.date)))
+    before = np.ones(len(dates.date))
     for level in range(len(chance)):
-        there = np.flatnonzero(dates.number[level] != NO_DATE)
+        numbers = dates.numbers(level)
+        there = np.flatnonzero(numbers != NO_DATE)
         if not len(there):
             continue
-        number = dates.number[level, there].astype(np.int64)
+        number = numbers[there].astype(np.int64)
         size = int(number.max()) + 1
         keys, place, count = np.unique(relation[there] * size + number, return_inverse=True, return_counts=True)
         of_key = keys // size

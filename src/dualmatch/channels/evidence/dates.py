@@ -9,7 +9,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.channels.evidence.ties import Ties
+from dualmatch.channels.evidence.ties import Ties, numbered
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.graph.hashing import mixed
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, on_calendar, precision_of
@@ -23,66 +23,121 @@ _MOST_SAMPLED: Final = 50_000  # facts that show how far apart dates are by chan
 
 
 @dataclass(frozen=True, eq=False)
+class DistinctDates:
+    """The distinct dates of both graphs: facts are many, dates are few."""
+
+    code: Ints  # (n_dates,): as the graphs have them (`dualmatch.graph.times`), sorted
+    precision: NDArray[np.int8]  # (n_dates,): how exactly each is known; -1 where it is not
+    number: Ints  # (n_precisions, n_dates): each at every precision; `NO_DATE` where it is less exact
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @classmethod
+    def of(cls, code: Ints, opaque: bool) -> Self:
+        """Of sorted codes; opaque times have one precision only."""
+        exact = np.where(code != UNKNOWN, 0 if opaque else precision_of(code), NO_DATE).astype(np.int8)
+        levels: tuple[Precision | None, ...] = (None,) if opaque else tuple(Precision)
+        number = np.full((len(levels), len(code)), NO_DATE, dtype=np.int32)
+        for level, precision in enumerate(levels):
+            there = exact >= level
+            value = code[there] if precision is None else coarsen(code[there], precision)
+            number[level, there] = np.unique(value, return_inverse=True)[1]
+        return cls(code, exact, number)
+
+    @cached_property
+    def on_calendar(self) -> Ids:
+        """Which year, month and day each is, counted from year 0: (3, n_dates); as of year 0 where it is less exact."""
+        return np.stack([on_calendar(np.where(self.precision >= level, self.code, 0), level) for level in Precision])
+
+    def room(self, sought: Floats, offered: Floats) -> Floats:
+        """For what share of the facts sought at each date there are facts on offer that can be the same: (n_dates,).
+
+        Facts as exact as a date meet all that are at least as exact, finer ones those that are just as exact.
+        """
+        found, wanted = np.zeros(len(self)), np.zeros(len(self))
+        for level, number in enumerate(self.number):
+            here, finer = np.flatnonzero(self.precision == level), np.flatnonzero(self.precision > level)
+            known = np.append(here, finer)
+            size = 1 + int(number.max(initial=0))
+            found[here] += np.bincount(number[known], offered[known], minlength=size)[number[here]]
+            wanted[here] += np.bincount(number[known], sought[known], minlength=size)[number[here]]
+            found[finer] += np.bincount(number[here], offered[here], minlength=size)[number[finer]]
+        return np.where(self.precision < 0, 1.0, np.minimum(1.0, found / np.maximum(wanted, 1e-9)))
+
+
+@dataclass(frozen=True, eq=False)
 class Dates:
     """Begin or end of the facts of one graph, at every precision."""
 
-    precision: NDArray[np.int8]  # (n_facts,): how exactly the date is known; -1 where it is not
-    number: Ints  # (n_precisions, n_facts): the date at each precision, numbered the same in both graphs
+    date: Ints  # (n_facts,): which of the distinct dates each fact has
+    distinct: DistinctDates
     chances: Floats  # (n_precisions, n_numbers + 1): how common each number is in this graph; 1 at the end, for no date
-    code: Ids  # (n_facts,): the date as the graph has it (`dualmatch.graph.times`)
     opaque: bool  # whether times are bare ids, with no calendar
+
+    @property
+    def precision(self) -> NDArray[np.int8]:
+        """How exactly the date of each fact is known; -1 where it is not: (n_facts,)."""
+        return self.distinct.precision[self.date]
+
+    @property
+    def code(self) -> Ints:
+        """The dates as the graph has them: (n_facts,)."""
+        return self.distinct.code[self.date]
+
+    @property
+    def n_precisions(self) -> int:
+        return len(self.distinct.number)
+
+    def numbers(self, level: int, facts: Ids | None = None) -> Ints:
+        """The dates of all or some facts at one precision, numbered the same in both graphs."""
+        numbers: Ints = self.distinct.number[level][self.date if facts is None else self.date[facts]]
+        return numbers
 
     def at(self, facts: Ids) -> Dates:
         """The dates of some facts, as common as they are among all."""
-        return replace(self, precision=self.precision[facts], number=self.number[:, facts], code=self.code[facts])
+        return replace(self, date=self.date[facts])
 
     def chance(self, level: NDArray[np.int8], facts: Ids) -> Floats:
         """How common in this graph the dates of some facts are, each among dates of a precision."""
-        chance: Floats = self.chances[level, self.number[level, facts]]
+        chance: Floats = self.chances[level, self.distinct.number[level, self.date[facts]]]
         return chance
 
     def on_calendar(self, level: Precision, facts: Ids) -> Ids:
         """Which year, month or day the dates of some facts are, counted from year 0."""
-        return self._days[facts] if level == Precision.DAY else on_calendar(self.code[facts], level)
-
-    @cached_property
-    def _days(self) -> Ids:
-        return on_calendar(np.where(self.precision == Precision.DAY, self.code, 0), Precision.DAY)
+        units: Ids = self.distinct.on_calendar[level][self.date[facts]]
+        return units
 
 
 def dates_of(codes: tuple[Ids, Ids], opaque: bool) -> tuple[Dates, Dates]:
     """Dates of both graphs; opaque times have one precision only."""
-    both = np.concatenate(codes).astype(np.int32)
-    exact = np.where(both != UNKNOWN, 0 if opaque else precision_of(both), NO_DATE).astype(np.int8)
-    levels: tuple[Precision | None, ...] = (None,) if opaque else tuple(Precision)
-    number = np.full((len(levels), len(both)), NO_DATE, dtype=np.int32)
-    for level, precision in enumerate(levels):
-        there = exact >= level
-        value = both[there] if precision is None else coarsen(both[there], precision)
-        number[level, there] = np.unique(value, return_inverse=True)[1]
-    cut = len(codes[0])
-    source, target = (
-        Dates(exact[part], number[:, part], _chances(number[:, part]), code, opaque)
-        for part, code in zip((slice(0, cut), slice(cut, None)), codes, strict=True)
-    )
+    both = np.concatenate(codes)
+    known = both != UNKNOWN
+    earliest = int(both.min(where=known, initial=np.iinfo(np.int64).max)) if known.any() else 0
+    after, date = numbered(np.where(known, both - earliest + 1, 0))  # 0: no date
+    distinct = DistinctDates.of(np.where(after > 0, after - 1 + earliest, UNKNOWN).astype(np.int32), opaque)
+    of_both = np.split(date.astype(np.int32), [len(codes[0])])
+    source, target = (Dates(each, distinct, _chances(distinct, each), opaque) for each in of_both)
     return source, target
 
 
-def _chances(number: Ints) -> Floats:
+def _chances(distinct: DistinctDates, date: Ints) -> Floats:
     """How often a fact has each date, one fact with it not counted: (n_precisions, n_numbers + 1).
 
     By absolute discounting (Ney, Essen and Kneser, 1994): dates that occur once say little about how often they would
     occur, and the fewer occur twice, the less. Two graphs that share a date which is unique in both share it for a
     reason.
     """
-    chance = np.ones((len(number), int(number.max(initial=NO_DATE)) + 2))
-    for level, numbers in enumerate(number):
-        there = numbers != NO_DATE
-        if there.any():
-            count = 0.5 * np.bincount(numbers[there])  # every fact is listed from both of its ends
+    n_facts = np.bincount(date, minlength=len(distinct))
+    chance = np.ones((len(distinct.number), int(distinct.number[:, n_facts > 0].max(initial=NO_DATE)) + 2))
+    for level, numbers in enumerate(distinct.number):
+        there = np.flatnonzero((numbers != NO_DATE) & (n_facts > 0))
+        if len(there):
+            # every fact is listed from both of its ends
+            count = 0.5 * np.bincount(numbers[there], n_facts[there].astype(np.float64))
             once, twice = float((count == 1).sum()), float((count == 2).sum())
             count -= once / (once + 2.0 * twice + 1.0)
-            chance[level, : len(count)] = count / (0.5 * there.sum())
+            chance[level, : len(count)] = count / (0.5 * n_facts[there].sum())
     return chance
 
 

@@ -272,18 +272,19 @@ def _joins(sides: tuple[Side, Side], unknown: Floats, moment: str) -> list[Join]
     if moment == "end":
         usable, wanted = usable & (sides[1].begin.precision < 0), sides[0].begin.precision < 0
     joins = []
-    for level in range(len(left.number)):
-        size = 1 + int(max(left.number[level].max(initial=0), right.number[level].max(initial=0)))
+    exact_left, exact_right = left.precision, right.precision
+    for level, numbers in enumerate(left.distinct.number):
+        size = 1 + int(numbers.max(initial=0))
         for exact, others in (
-            (left.precision == level, right.precision >= level),
-            (left.precision > level, right.precision == level),
+            (exact_left == level, exact_right >= level),
+            (exact_left > level, exact_right == level),
         ):
             listed = np.flatnonzero(others & usable)
             if not len(listed) or not (exact & wanted).any():
                 continue
-            key = owner[listed] * size + right.number[level, listed]
+            key = owner[listed] * size + right.numbers(level, listed)
             order = np.argsort(key, kind="stable")
             known, first = np.unique(key[order], return_index=True)
             first = np.append(first, len(key))
-            joins.append(Join(exact & wanted, left.number[level], Places(known), first, listed[order], size))
+            joins.append(Join(exact & wanted, left.numbers(level), Places(known), first, listed[order], size))
     return joins

@@ -14,7 +14,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dualmatch.graph.arrays import Flags, Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.graph.hashing import mixed, text_hashes
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import order_by, without_repeats
@@ -25,6 +25,8 @@ Lookup = Callable[[Ids], Ids]
 MOST_FACTS: Final = 4
 """Facts of a tie that are compared; which, is decided by a hash of their dates, so both graphs keep the same ones."""
 
+SHORT_TABLE: Final = 2**24
+"""Numbers below this are looked up in a table."""
 _IN_CACHE: Final = 2**16  # shorter lists are searched by halving: they fit into the processor's cache
 
 
@@ -125,6 +127,11 @@ class Ties:
     def facts_of(self, ties: Ids) -> Ids:
         """How many listed facts each of some ties has."""
         return self.first_fact[ties + 1] - self.first_fact[ties]
+
+    def sums(self, values: Floats) -> Floats:
+        """Sum over the facts of each tie: (n_ties,). Every tie has a fact, and its facts stand together."""
+        total: Floats = np.add.reduceat(values, self.first_fact[:-1]) if len(values) else np.zeros(0)
+        return total
 
     @cached_property
     def first_fact_of_entity(self) -> Ids:
@@ -254,6 +261,21 @@ def distinct(values: Ids) -> Ids:
     new = np.ones(len(ordered), dtype=bool)
     new[1:] = ordered[1:] != ordered[:-1]
     return ordered[new]
+
+
+def numbered(keys: Ids) -> tuple[Ids, Ids | Ints]:
+    """The distinct ones of some keys, none negative, in order; and which of them each is.
+
+    >>> [part.tolist() for part in numbered(np.array([7, 3, 7]))]
+    [[3, 7], [1, 0, 1]]
+    """
+    largest = int(keys.max(initial=-1))
+    if largest >= SHORT_TABLE:
+        return np.unique(keys, return_inverse=True)
+    known = np.flatnonzero(marked(keys, largest + 1))
+    table = np.zeros(largest + 1, dtype=np.int32)
+    table[known] = np.arange(len(known), dtype=np.int32)
+    return known, table[keys]
 
 
 def expanded(first: Ids, count: Ids) -> tuple[Ids, Ids]:

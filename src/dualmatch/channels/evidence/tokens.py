@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides, TimeKind
-from dualmatch.channels.evidence.ties import distinct, expanded, marked, places_in
+from dualmatch.channels.evidence.ties import SHORT_TABLE, distinct, expanded, marked, numbered, places_in
 from dualmatch.engine import Engine, InProcess, at_once, spans_of
 from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Floats, Ids, Ints
@@ -29,7 +29,6 @@ Among = tuple[Ids, Ids]
 _RELATION_FACTOR: Final = 0.2  # a relation by itself says little, and all entities of a type have it
 ROWS_AT_ONCE: Final = 2**14
 """Rows of tokens that a thread joins or scores at once; there may be many threads."""
-_TABLE: Final = 2**24  # keys below this are looked up in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +284,7 @@ def _family_of(
 ) -> _Family:
     left, right = (each.present for each in occurrences)
     if among is None:
-        keys, number = _numbered(np.concatenate([left.key, right.key]))
+        keys, number = numbered(np.concatenate([left.key, right.key]))
         numbers = number[: len(left.key)], number[len(left.key) :]
     else:
         wanted = [marked(rows, size) for rows, size in zip(among, n_entities, strict=True)]
@@ -319,22 +318,11 @@ def _counted(occurrences: _Occurrences, number: Ids | Ints, shape: tuple[int, in
     return matrix
 
 
-def _numbered(keys: Ids) -> tuple[Ids, Ids | Ints]:
-    """The distinct ones of some keys, sorted, and which of them each is."""
-    largest = int(keys.max(initial=-1))
-    if largest >= _TABLE:
-        return np.unique(keys, return_inverse=True)
-    known = np.flatnonzero(marked(keys, largest + 1))
-    table = np.zeros(largest + 1, dtype=np.int32)
-    table[known] = np.arange(len(known), dtype=np.int32)
-    return known, table[keys]
-
-
 def _with_keys(occurrences: _Occurrences, keys: Ids) -> tuple[_Occurrences, Ids]:
     """Occurrences of some sorted keys, and which key each has."""
     if not len(keys):
         return occurrences.at(keys), keys
-    if keys[-1] < _TABLE:  # most families: a table is several times as fast as a search
+    if keys[-1] < SHORT_TABLE:  # most families: a table is several times as fast as a search
         table = np.full(keys[-1] + 2, ABSENT, dtype=np.int32)
         table[keys] = np.arange(len(keys), dtype=np.int32)
         found = table[np.minimum(occurrences.key, keys[-1] + 1)]

@@ -45,13 +45,21 @@ _PROFILE_WEIGHT: Final = 5.0  # facts that profiles count for at most, for each 
 
 
 def learnt(
-    problem: Problem, state: RoundState, support: Support | None = None, evidence: Evidence | None = None
+    problem: Problem,
+    state: RoundState,
+    support: Support | None = None,
+    evidence: Evidence | None = None,
+    moving: Ids | None = None,
 ) -> RoundState:
-    """The state with the model that follows from what it believes."""
+    """The state with the model that follows from what it believes.
+
+    `support` is that of the moving candidates, all by default; without it, all ties count. `evidence` is that of all.
+    """
     believed, model = state.believed, state.model
     by_tie = None
     if support is not None:
-        by_tie = evidence_by_tie(state.candidates, believed, support, state.by_slot, problem.ties)
+        supported = state.candidates if moving is None else state.candidates.at(moving)
+        by_tie = evidence_by_tie(supported, believed, support, state.by_slot, problem.ties)
     seen = ties_in_both(problem.sides, believed, by_tie, problem.engine)
     odds = model.odds
     if "relations" not in problem.without:

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from dualmatch.channels.evidence.agreement import Side, room_elsewhere
+from dualmatch.channels.evidence.agreement import Side, open_facts, room_elsewhere
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
@@ -117,7 +117,12 @@ class Propagation:
     with_cavity: bool = True
 
     def evidence(
-        self, log_odds: Floats, by_slot: tuple[Floats, Floats], unmatched: Unmatched, engine: Engine
+        self,
+        log_odds: Floats,
+        by_slot: tuple[Floats, Floats],
+        unmatched: Unmatched,
+        engine: Engine,
+        still: tuple[Flags, Flags] | None = None,
     ) -> Evidence:
         """Run one sweep, a part of the candidates at a time.
 
@@ -129,6 +134,8 @@ class Propagation:
             What each slot added to them.
         unmatched:
             How likely it is that an entity's partner is none of its candidates.
+        still:
+            Entities whose partner is settled: nobody asks what sharing nothing says of them, and the answer is 0.
         """
         sides, terms = self.sides, self.terms
         sweep = SweepTerms.of(sides, terms, unmatched, engine)
@@ -140,8 +147,8 @@ class Propagation:
             target.append([part[3]])
         value, coverage = found.arrays()
         unknown = unmatched.unknown
-        is_open = engine.on_columns(_is_open, [(sides[side].ties, unknown[side]) for side in (0, 1)])
-        shared = _NothingShared(sides, terms, self.model.coverage, unknown, (is_open[0], is_open[1]))
+        is_open = engine.on_columns(open_facts, [(sides[side], unknown[side]) for side in (0, 1)])
+        shared = _NothingShared(sides, terms, self.model.coverage, unknown, (is_open[0], is_open[1]), still)
         nothing = engine.on_columns(shared.value, [(0,), (1,)])
         return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, (nothing[0], nothing[1]))
 
@@ -236,19 +243,18 @@ class _NothingShared:
     terms: TieTerms
     coverage: Floats
     unknown: tuple[Floats, Floats]
-    is_open: tuple[Floats, Floats]  # of each tie, as `_is_open`
+    open_facts: tuple[Floats, Floats]  # of each date, as `open_facts`
+
+    still: tuple[Flags, Flags] | None = None  # entities that nobody asks about
 
     def value(self, side: int) -> Floats:
         """As `Evidence.nothing`."""
         ties = self.sides[side].ties
-        unseen = self.unknown[side][ties.neighbour] * room_elsewhere(self.sides, self.is_open, side)
-        return _log_mean(self.coverage, _missed(ties, self.terms.telling[side] * (1.0 - unseen)))
-
-
-def _is_open(ties: Ties, unknown: Floats) -> Floats:
-    """How likely it is of each tie that neither of its ends is known."""
-    chance: Floats = unknown[ties.entity] * unknown[ties.neighbour]
-    return chance
+        asked = None if self.still is None else np.flatnonzero(~self.still[side][ties.entity])
+        room = room_elsewhere(self.sides[side], self.open_facts[side], self.open_facts[1 - side], asked)
+        every = slice(None) if asked is None else asked
+        unseen = self.unknown[side][ties.neighbour[every]] * room
+        return _log_mean(self.coverage, _missed(ties, self.terms.telling[side][every] * (1.0 - unseen), asked=asked))
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,12 +287,11 @@ def _sent_through(mirror: tuple[Ints, Ints], by_slot: tuple[Floats, Floats]) -> 
 
 def _open_share(ties: Ties, elsewhere: Floats, weight: float = 5.0) -> Floats:
     """How likely a fact of each tie's relations is to have a neighbour with a partner that is not listed: (n_ties,)."""
-    open_ends = elsewhere[ties.neighbour[ties.tie]]
+    open_ends = elsewhere[ties.neighbour][ties.tie]
     overall = float(open_ends.mean()) if len(open_ends) else 0.0
     found = np.bincount(ties.relation, open_ends, minlength=ties.n_directed)
     share = (found + weight * overall) / (np.bincount(ties.relation, minlength=ties.n_directed) + weight)
-    by_tie = np.bincount(ties.tie, share[ties.relation], minlength=ties.n_ties)
-    return np.maximum(by_tie / np.maximum(np.diff(ties.first_fact), 1), _LEAST_OPEN)
+    return np.maximum(ties.sums(share[ties.relation]) / np.diff(ties.first_fact), _LEAST_OPEN)
 
 
 def _telling_overlap(side: Side, model: Model, number: int) -> Floats:
@@ -297,8 +302,7 @@ def _telling_overlap(side: Side, model: Model, number: int) -> Floats:
     dated = (side.begin.precision >= 0) | (side.end.precision >= 0)
     weight = np.where(dated, 1.0, 1.0 - dated.mean()) if len(dated) else np.zeros(0)
     ties = side.ties
-    lost = weight * np.log1p(-model.overlap[number][ties.relation])
-    return -np.expm1(np.bincount(ties.tie, lost, minlength=ties.n_ties))
+    return -np.expm1(ties.sums(weight * np.log1p(-model.overlap[number])[ties.relation]))
 
 
 def _undated(side: Side, other: Side) -> Flags:
@@ -310,18 +314,20 @@ def _undated(side: Side, other: Side) -> Flags:
     return undated
 
 
-def _missed(ties: Ties, overlap: Floats, weight: Floats | None = None) -> Floats:
+def _missed(ties: Ties, overlap: Floats, weight: Floats | None = None, asked: Ids | None = None) -> Floats:
     """Log-likelihood ratio of sharing nothing, for each coverage and entity: (len(COVERAGES), n_entities).
 
     Of each tie, `overlap` is the chance to be found in the other graph, and `weight` how much it counts (1 by default).
+    Both are about all ties, or those that are `asked` about.
     """
+    entity = ties.entity if asked is None else ties.entity[asked]
     sums = np.empty((len(COVERAGES), ties.n_entities))
     log = np.empty(len(overlap))
     for at, coverage in enumerate(COVERAGES):
         np.log1p(np.multiply(overlap, -coverage, out=log), out=log)
         if weight is not None:
             log *= weight
-        sums[at] = np.bincount(ties.entity, log, minlength=ties.n_entities)
+        sums[at] = np.bincount(entity, log, minlength=ties.n_entities)
     return sums
 
 

@@ -10,17 +10,18 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, Self
 
 import numpy as np
 
 from dualmatch.channels.evidence.date_evidence import date_evidence, missed_dates
 from dualmatch.channels.evidence.support import Slots, Support, find_support
+from dualmatch.channels.evidence.ties import marked
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.channels.names import Comparison
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of
-from dualmatch.graph.arrays import Floats, Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Evidence, Priors, Propagation, TieTerms, matched
@@ -90,6 +91,20 @@ def trial_round(problem: Problem, before: RoundState) -> RoundState:
     return problem.engine.paged(_swept(problem, start, moving, support, learns=False)[0])
 
 
+def closing_round(problem: Problem, before: RoundState) -> RoundState:
+    """Run a round in which seeds stand still, after which the model is learnt anew, apart from what only they show.
+
+    Nothing that a seed's neighbours say could change it. How well graphs cover an entity, and how labels agree, stays
+    as it was: among what is left after all links there are few pairs to learn it from, and the worst.
+    """
+    found = _search_again(problem, before, whole=False)
+    moving = np.flatnonzero(~problem.is_given(found.candidates.row, found.candidates.column))
+    support = _support(problem, before, found, moving)
+    start = found.start(problem, before, support, moving)
+    state, _ = _swept(problem, start, moving, support)
+    return problem.engine.paged(learnt(problem, state, support, moving=moving))
+
+
 def _unsettled(candidates: Candidates, log_odds: Floats) -> Ids:
     """All candidates but settled ones without a rival."""
     lonely = np.ones(len(candidates), dtype=bool)
@@ -154,7 +169,7 @@ def _swept(
 ) -> tuple[RoundState, Evidence]:
     """Some sweeps of support and matching over one list of candidates, of which some are moving.
 
-    Where all are, names and how many entities are alone can be learnt on the way.
+    How many entities are alone is learnt on the way, and how names agree where all are moving.
     """
     candidates, model = start.candidates.at(moving), start.model
     with_cavity, terms = "cavity" not in problem.without, TieTerms.of(problem.sides, model, problem.engine)
@@ -164,20 +179,21 @@ def _swept(
     if learns:  # how many are alone is learnt anew in each round: what was believed wrongly is unlearnt
         model = model.with_even_chances()
     log_odds, by_slot, unmatched = start.log_odds.copy(), start.by_slot, start.unmatched
-    still = _Still.of(start, moving)
+    still, all_move = _Still.of(start, moving), len(moving) == len(start.candidates)
     messages: tuple[Floats, Floats] | None = None
     dates, no_dates = _evidence_of_dates(problem, candidates, model)
     for _ in range(_SWEEPS):
-        by_ties = propagation.evidence(log_odds, by_slot, problem.open_partners(unmatched), problem.engine)
+        unknown = problem.open_partners(unmatched)
+        by_ties = propagation.evidence(log_odds, by_slot, unknown, problem.engine, None if all_move else still.entities)
         evidence = still.apart(by_ties.with_dates(dates, no_dates))
         by_names = _evidence_of_names(problem, names, model)
         value = np.where(given, _SEED, evidence.value + by_names)
-        marginals, model = _matched(problem, candidates, value, evidence, model, messages, learns)
+        marginals, model = _matched(problem, candidates, value, evidence, model, messages, still if learns else None)
         messages = marginals.messages
         log_odds[moving] = np.where(given, CERTAIN, marginals.log_odds)
         by_slot = evidence.by_slot
         unmatched = still.joined(marginals.unmatched)
-        if learns and problem.names is not None and names is not None:
+        if learns and all_move and problem.names is not None and names is not None:
             without = chance_of(log_odds[moving] - np.maximum(by_names, 0.0))
             before = problem.names.first_agreement if model.first_names is None else model.first_names
             model = replace(model, names=problem.names.learnt(names, without, before))
@@ -212,10 +228,14 @@ class _Still:
             )
         )
 
+    @cached_property
+    def entities(self) -> tuple[Flags, Flags]:
+        """Which entities they are."""
+        return both(lambda side: ~np.isnan(self.unmatched.alone[side]))
+
     def apart(self, evidence: Evidence) -> Evidence:
         """The evidence, in which they are nobody's partner elsewhere."""
-        alone = self.unmatched.alone
-        nothing = both(lambda side: np.where(np.isnan(alone[side]), evidence.nothing[side], -np.inf))
+        nothing = both(lambda side: np.where(self.entities[side], -np.inf, evidence.nothing[side]))
         return replace(evidence, nothing=nothing)
 
     def joined(self, moved: Unmatched) -> Unmatched:
@@ -250,16 +270,16 @@ def _matched(
     evidence: Evidence,
     model: Model,
     messages: tuple[Floats, Floats] | None,
-    learns: bool,
+    still: _Still | None,
 ) -> tuple[Marginals, Model]:
-    """The matching, with how many entities of each size are alone, where that is to be learnt."""
+    """The matching, with how many entities of each size are alone; `still` is None where that is not to be learnt."""
     given = problem.many_to_one, problem.engine.column_threads
     for _ in range(2):
         priors = Priors.of(model, problem.classes)
         marginals = matched(candidates, value, evidence.nothing, priors, messages, _ITERATIONS, *given)
         messages = marginals.messages
-        if learns:
-            model = model.with_alone(marginals.alone, problem.classes)
+        if still is not None:
+            model = model.with_alone(still.joined(marginals.unmatched).alone, problem.classes)
     return marginals, model
 
 
@@ -379,15 +399,22 @@ def closed(problem: Problem, state: RoundState, links: Ids) -> RoundState:
     """
     if not len(links):
         return state
-    log_odds = state.log_odds.copy()
-    log_odds[state.find(links[:, 0], links[:, 1])] = CERTAIN
-    now, granted = replace(state, log_odds=log_odds), problem.granting(links)
+    taken = both(lambda side: marked(links[:, side], problem.shape[side]))
+    now, granted = _certain(state, links, taken), problem.granting(links)
     before = now.believed.pairs
     for _ in range(_CLOSING_ROUNDS):
-        now, _ = next_round(granted, now, whole=False)
+        now = closing_round(granted, now)
         after = now.believed.pairs
         if changed(before, after) <= _CLOSED_SHARE * len(links):
             break
         before = after
-    taken = both(lambda side: np.isin(np.arange(problem.shape[side]), links[:, side]))
     return state.joined(now, taken)
+
+
+def _certain(state: RoundState, links: Ids, taken: tuple[Flags, Flags]) -> RoundState:
+    """The state in which some links are certain, and the partner of everyone in them known."""
+    log_odds = state.log_odds.copy()
+    log_odds[state.find(links[:, 0], links[:, 1])] = CERTAIN
+    alone = both(lambda side: np.where(taken[side], 0.0, state.alone[side]))
+    elsewhere = both(lambda side: np.where(taken[side], 0.0, state.elsewhere[side]))
+    return replace(state, log_odds=log_odds, alone=alone, elsewhere=elsewhere)

@@ -97,8 +97,7 @@ class Model:
 
     def tie_overlap(self, ties: Ties, side: int) -> Floats:
         """How likely each tie is to have a fact that the other graph has: (n_ties,)."""
-        missed = np.bincount(ties.tie, np.log1p(-self.overlap[side][ties.relation]), minlength=ties.n_ties)
-        return -np.expm1(missed)
+        return -np.expm1(ties.sums(np.log1p(-self.overlap[side])[ties.relation]))
 
 
 def _even_chances() -> tuple[Floats, Floats]:
