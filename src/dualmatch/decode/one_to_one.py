@@ -50,8 +50,16 @@ class Candidates:
         """Their order by column, then row."""
         return np.lexsort((self.row, self.column))
 
+    @property
+    def ordered(self) -> Candidates:
+        """The same, with their order by column computed already."""
+        _ = self.by_column
+        return self
+
     def at(self, numbers: Ids) -> Candidates:
         """Some of them, in their order."""
+        if len(numbers) == len(self):
+            return self
         part = Candidates(self.row[numbers], self.column[numbers], self.shape)
         place = np.full(len(self), -1, dtype=np.int64)
         place[numbers] = np.arange(len(numbers))

@@ -50,6 +50,8 @@ class Engine(Protocol):
         Threads for work on whole columns: one where memory is short, as each holds columns of its own.
     block_rows:
         Rows of a block at most.
+    computes_elsewhere:
+        Whether other processes compute on whole columns, so that this one need not hold them.
     least_entries:
         Products with a vector that come by the hundred, as in Sinkhorn, are worth placing from so many entries on.
     """
@@ -62,6 +64,9 @@ class Engine(Protocol):
 
     @property
     def block_rows(self) -> int: ...
+
+    @property
+    def computes_elsewhere(self) -> bool: ...
 
     @property
     def least_entries(self) -> int: ...
@@ -81,11 +86,17 @@ class Engine(Protocol):
     def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `map`, one result after the other, so that no more than a few need to be held."""
 
+    def one_by_one(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """As `each`, for blocks that use all threads of this process by themselves."""
+
     def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         """As `map`, for a few calls on whole columns; results are `paged`.
 
         Arrays in the arguments need not be placed, nor those of the object whose method the function is.
         """
+
+    def on_column(self, function: Callable[..., T], *arguments: Any) -> T:
+        """As `on_columns`, for one call."""
 
     def paged(self, value: T) -> T:
         """The same value; its large arrays are moved to files where memory is short."""
@@ -104,6 +115,7 @@ class InProcess:
     threads: int = field(default_factory=lambda: usable_cores())
     block_rows: int = 2**16
     pages: Pages | None = None  # where large arrays are kept; None: in memory
+    computes_elsewhere: ClassVar[bool] = False
     least_entries: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
@@ -147,8 +159,14 @@ class InProcess:
                 pool.shutdown(cancel_futures=True)
                 raise
 
+    def one_by_one(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        return (function(*item) for item in items)
+
     def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         return at_once([partial(self._paged_result, function, item) for item in items], self.column_threads)
+
+    def on_column(self, function: Callable[..., T], *arguments: Any) -> T:
+        return self.on_columns(function, [arguments])[0]
 
     def _paged_result(self, function: Callable[..., T], item: tuple[Any, ...]) -> T:
         return self.paged(function(*item))

@@ -40,6 +40,7 @@ from dualmatch.files.temporary import folder_beside
 logger = logging.getLogger(__name__)
 
 _RESUME: Final = "a run with --run can be resumed with --resume"
+_LONG_BLOCKS: Final = 16  # times as long as others that read as many bytes
 _POLL_SECONDS: Final = 2.0
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
 _IDLE_SECONDS: Final = 120.0  # without a worker at work: on a busy machine, those that died take long to start again
@@ -122,6 +123,10 @@ class Cluster:
         """Leave the cluster; a local one ends."""
         self._stack.close()
 
+    @property
+    def computes_elsewhere(self) -> bool:
+        return self.shares_files
+
     def spans(self, n_rows: int) -> Spans:
         return spans_of(n_rows, self.block_rows)
 
@@ -171,9 +176,11 @@ class Cluster:
 
         Where they see none, or the arrays are small, the blocks are computed in this process: that takes less time.
         """
-        calls = list(items)
+        return self._each(function, list(items), self.least_bytes)
+
+    def _each(self, function: Callable[..., T], calls: list[tuple[Any, ...]], least_bytes: int) -> Iterator[T]:
         owner = getattr(function, "__self__", None)  # a method goes as a function of its object
-        if not self.shares_files or bytes_of((owner, calls)) < self.least_bytes:
+        if not self.shares_files or bytes_of((owner, calls)) < least_bytes:
             yield from (function(*call) for call in calls)
             return
         plain = function if owner is None else getattr(function, "__func__", function)
@@ -184,8 +191,23 @@ class Cluster:
         for result in self.map(computed_in_files, placed):
             yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
 
+    def one_by_one(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """As `each`, for smaller arrays, too, as each block takes long.
+
+        Workers that see no common folder get the object whose method it is over the network.
+        """
+        owner = getattr(function, "__self__", None)
+        if self.shares_files or owner is None:
+            yield from self._each(function, list(items), self.least_bytes // _LONG_BLOCKS)
+            return
+        with self._placed(owner) as sent:
+            yield from self.map(getattr(function, "__func__", function), [(sent, *item) for item in items])
+
     def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         return [self.paged(result) for result in self.each(function, items)]
+
+    def on_column(self, function: Callable[..., T], *arguments: Any) -> T:
+        return self.on_columns(function, [arguments])[0]
 
     def _as_path(self, array: np.ndarray) -> StoredArray | np.ndarray:
         return (StoredArray.of(array) if self._pages.holds(array) else None) or array

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
+import psutil
 
-from dualmatch.engine.array_trees import StoredArray, with_arrays
+from dualmatch.engine.array_trees import StoredArray, travels, with_arrays
 from dualmatch.engine.operands import StoredOperand, forget_operands
 from dualmatch.engine.pages import let_go, mapped_file
 
@@ -18,6 +19,7 @@ T = TypeVar("T")
 
 SMALL_BYTES: Final = 2**16
 """An array up to this size goes along with the block: a file would cost more."""
+_MOST_RESIDENT: Final = 2**30  # bytes of a worker's mapped files in memory before they are let go
 _open_files: dict[Path, np.ndarray] = {}
 _owners: dict[str, Any] = {}
 
@@ -43,7 +45,7 @@ def computed_in_files(function: Callable[..., T], folder: Path, step: str, owner
         np.save(path, array, allow_pickle=False)
         return StoredArray.of(mapped_file(path))
 
-    result: T = with_arrays(function(*given), written, {}, cached=False)
+    result: T = with_arrays(function(*given), written, {}, cached=travels)
     return result
 
 
@@ -66,9 +68,16 @@ def _opened(path: Path) -> np.ndarray:
     if found is None:
         for gone in [each for each in list(_open_files) if not each.exists()]:
             _open_files.pop(gone, None)
-        let_go(_open_files.values())
+        if _resident_bytes() > _MOST_RESIDENT:
+            let_go(_open_files.values())
         found = _open_files[path] = mapped_file(path)
     return found
+
+
+def _resident_bytes() -> int:
+    """Bytes of mapped files that are in memory; of everything, where the system does not count them apart."""
+    memory = psutil.Process().memory_info()
+    return int(getattr(memory, "shared", memory.rss))
 
 
 def forget_files(folder: Path) -> None:

@@ -19,6 +19,7 @@ from dualmatch.charts.markup import SHOWN_ROWS, frame_html, visible
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Ids, Ints
 from dualmatch.graph.entity_dates import EntityDates, int32_column
+from dualmatch.graph.fact_columns import FactColumns, all_times
 from dualmatch.graph.frames import fact_table
 from dualmatch.graph.hashing import text_hashes
 from dualmatch.graph.shown_name import ShownName, shown_name
@@ -183,14 +184,13 @@ class TemporalGraph:
     @cached_property
     def times(self) -> tuple[Ints, Ints]:
         """Begins and ends of all facts, then those of all entity dates: (n_facts + n_dates,) each."""
-        if not len(self.dates):
-            return self.begin, self.end
-        return np.append(self.begin, self.dates.begin), np.append(self.end, self.dates.end)
+        return all_times(self.begin, self.end, self.dates)
 
     def with_facts(self, rows: NDArray[np.integer], dates: NDArray[np.integer] | None = None) -> Self:
         """The same entities and relations with some of the facts only, and some of the entity dates (None: all)."""
         part = copy(self)  # what is right of all facts is right of some, so nothing is checked again
-        for name in set(vars(part)) - {each.name for each in fields(self)} - {"entity_rows", "entity_hashes"}:
+        of_names = {"entity_rows", "entity_hashes", "relation_hashes"}
+        for name in set(vars(part)) - {each.name for each in fields(self)} - of_names:
             del vars(part)[name]
         for name in ("head", "relation", "tail", "begin", "end"):
             object.__setattr__(part, name, getattr(self, name)[rows])
@@ -201,6 +201,17 @@ class TemporalGraph:
     def entity_hashes(self) -> NDArray[np.uint64]:
         """A hash of each entity's name."""
         return text_hashes(self.entities)
+
+    @cached_property
+    def relation_hashes(self) -> NDArray[np.uint64]:
+        """A hash of each relation's name."""
+        return text_hashes(self.relations)
+
+    @property
+    def columns(self) -> FactColumns:
+        """What the graph says, without its names."""
+        facts = self.head, self.relation, self.tail, self.begin, self.end, self.dates
+        return FactColumns(*facts, self.entity_hashes, self.relation_hashes, self.opaque_times)
 
     def with_labels(self, labels: Mapping[str, str]) -> Self:
         """The same with labels to show; those of other names are left out, and new ones replace old ones.

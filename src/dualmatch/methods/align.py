@@ -131,7 +131,6 @@ def align(
     if literals is None:
         literals = labels_of(*readings)
     check_graphs(source, target, config.method)
-    check_memory(source, target, config)
     check_deciding(config)
     if foreign := Config.refused_options(options, config.method):
         raise ConfigError(
@@ -142,6 +141,7 @@ def align(
         raise InputError(
             f"engine: {engine!r} is not an engine; give a dualmatch.engine.cluster.Cluster, or leave it out"
         )
+    check_memory(source, target, config, elsewhere=engine is not None and engine.computes_elsewhere)
     if progress is not None and not callable(progress):
         raise InputError(f"progress: {progress!r} cannot be called; give dualmatch.show_progress, or leave it out")
     if literals is not None:

@@ -50,6 +50,7 @@ _ESTIMATE_WITHIN: Final = 1.5
 # Where large arrays are kept in files: bytes of memory for a side of a fact, the share of the expected bytes that is in
 # files at most, and how much longer a run takes.
 _PER_SIDE_PAGED: Final = 150.0
+_PER_SIDE_SHARED: Final = 50.0  # the same for the process that calls workers, which compute on those files
 _PAGED_BASE_BYTES: Final = 5e8  # the program, and the parts that it works on
 _SHARE_ON_DISK: Final = 0.6
 _SLOWER_PAGED: Final = 1.5
@@ -77,10 +78,14 @@ def estimate(source: TemporalGraph, target: TemporalGraph, config: Config, unit:
     return Estimate(config.method, (size * units[0] * unit, size * units[1] * unit), (low, high))
 
 
-def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config) -> float:
-    """Lower bound of the memory of a run, besides the program itself, however small its blocks are."""
+def least_bytes(source: TemporalGraph, target: TemporalGraph, config: Config, *, elsewhere: bool = False) -> float:
+    """Lower bound of the memory of a run, besides the program itself, however small its blocks are.
+
+    `elsewhere`: whether the workers of a cluster compute, and this process has only what they need to be told.
+    """
     if config.method in EXPLAINED:
-        least = _PER_SIDE_PAGED * sum(2 * graph.n_facts + len(graph.dates) for graph in (source, target))
+        per_side = _PER_SIDE_SHARED if elsewhere and config.method not in TRAINED else _PER_SIDE_PAGED
+        least = per_side * sum(2 * graph.n_facts + len(graph.dates) for graph in (source, target))
     else:
         least = _temporal_bytes(source) + _temporal_bytes(target)
     if config.method in TRAINED:
@@ -134,15 +139,15 @@ def _training_bytes(entities: int, config: Config) -> float:
     return 4.0 * config.dimension * vectors * entities
 
 
-def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config) -> None:
-    """Refuse a run that cannot keep within its memory limit.
+def check_memory(source: TemporalGraph, target: TemporalGraph, config: Config, *, elsewhere: bool = False) -> None:
+    """Refuse a run that cannot keep within its memory limit; `elsewhere` as for `least_bytes`.
 
     Raises
     ------
     InputError
         With what it needs, and what to do.
     """
-    least = least_bytes(source, target, config)
+    least = least_bytes(source, target, config, elsewhere=elsewhere)
     if least <= config.memory_limit:
         return
     needed = least + (_PAGED_BASE_BYTES if config.method in EXPLAINED else 0.0)

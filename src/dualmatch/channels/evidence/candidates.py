@@ -11,9 +11,8 @@ import numpy as np
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.channels.evidence.tokens import ROWS_AT_ONCE, Among, Tokens
+from dualmatch.channels.evidence.tokens import ROWS_AT_ONCE, Among, Tokens, stacked
 from dualmatch.engine import Engine, InProcess, at_once, spans_of
-from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
@@ -62,9 +61,16 @@ def find_candidates(
 
     `shape` is how many entities the graphs have, where `scored` is about some of them.
     """
-    engine, among = engine or InProcess(), scored.among
+    engine = engine or InProcess()
     by_row = _best_of(scored.source, scored.target, n_candidates, engine)
     by_column = _best_of(scored.target, scored.source, n_candidates, engine)
+    return engine.on_column(_best_of_either, by_row, by_column, scored.among, shape)
+
+
+def _best_of_either(
+    by_row: sp.csr_matrix, by_column: sp.csr_matrix, among: Among | None, shape: tuple[int, int] | None
+) -> sp.csr_matrix:
+    """The union of the best of each row and of each column, which has rows and columns the other way round."""
     found = by_row.maximum(by_column.T.tocsr()).tocsr()
     found.data = (np.rint(found.data * _GRID) / _GRID).astype(np.float32)
     if among is not None:
@@ -77,30 +83,37 @@ def find_candidates(
 
 def _best_of(left: sp.csr_matrix, right: sp.csr_matrix, n_best: int, engine: Engine) -> sp.csr_matrix:
     """The best of `right` for each row of `left`."""
-    with engine.placed(left, engine.paged(right.T.tocsr())) as (rows, columns):
-        items = [(rows, *span, columns, n_best, engine.threads) for span in engine.spans(left.shape[0])]
-        blocks = engine.map(_best_of_rows, items)
-    return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
+    product = _Product(left, engine.on_column(_transposed, right), n_best, engine.threads)
+    shape = left.shape[0], right.shape[0]
+    return stacked(engine.one_by_one(product.best, engine.spans(shape[0])), shape, engine)
 
 
-def _best_of_rows(
-    rows: sp.csr_matrix, first: int, last: int, columns: sp.csr_matrix, n_best: int, n_threads: int
-) -> sp.csr_matrix:
-    part = rows if last - first == rows.shape[0] else rows[first:last]
-    return sp_matmul_topn(part, columns, top_n=n_best, threshold=0.0, n_threads=n_threads)
+def _transposed(matrix: sp.csr_matrix) -> sp.csr_matrix:
+    return matrix.T.tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class _Product:
+    """A product of which the largest entries are found, some rows at a time."""
+
+    rows: sp.csr_matrix
+    columns: sp.csr_matrix
+    n_best: int
+    n_threads: int
+
+    def best(self, first: int, last: int) -> tuple[Floats, Ints, Ids]:
+        """Data, column numbers and lengths of some rows."""
+        part = self.rows if last - first == self.rows.shape[0] else self.rows[first:last]
+        found = sp_matmul_topn(part, self.columns, top_n=self.n_best, threshold=0.0, n_threads=self.n_threads)
+        return found.data, found.indices, np.diff(found.indptr).astype(np.int64)
 
 
 def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None, engine: Engine) -> sp.csr_matrix:
     """Rows divided by √(|x|² + λ), then without what is outside some columns, whose numbers are kept."""
     if not matrix.shape[0]:
         return matrix
-    parts = engine.columns()
-    for part in engine.each(_TokenRows(matrix, smoothing, columns).scored, spans_of(matrix.shape[0], ROWS_AT_ONCE)):
-        parts.append(part)
-    values, indices, sizes = parts.arrays()
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(matrix.indptr.dtype)
-    scored: sp.csr_matrix = csr_of(sp.csr_matrix, (values, indices, indptr), matrix.shape)
-    return scored
+    rows = _TokenRows(matrix, smoothing, columns)
+    return stacked(engine.each(rows.scored, spans_of(matrix.shape[0], ROWS_AT_ONCE)), matrix.shape, engine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +131,6 @@ class _TokenRows:
         squared = np.bincount(row, part.data.astype(np.float64) ** 2, minlength=part.shape[0])
         values = (part.data * (1.0 / np.sqrt(squared + max(self.smoothing, 1e-9)))[row]).astype(np.float32)
         if self.columns is None:
-            return values, part.indices, np.diff(part.indptr)
+            return values, part.indices, np.diff(part.indptr).astype(np.int64)
         inside = self.columns[part.indices]
-        return values[inside], part.indices[inside], np.bincount(row[inside], minlength=part.shape[0])
+        return values[inside], part.indices[inside], np.bincount(row[inside], minlength=part.shape[0]).astype(np.int64)

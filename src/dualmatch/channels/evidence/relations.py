@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides
 from dualmatch.channels.evidence.ties import distinct, expanded
-from dualmatch.engine import Engine, InProcess, at_once
+from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.ordering import without_repeats
 
@@ -56,9 +55,7 @@ def align_relations(
     engine = engine or InProcess()
     n_source, n_target = source.n_directed, target.n_directed
     width = len(pairs) + 1 + int(max(source.date.max(initial=ABSENT), target.date.max(initial=ABSENT)))
-    found = at_once(
-        [partial(_edges, source, pairs[:, 0], width), partial(_edges, target, pairs[:, 1], width)], engine.threads
-    )
+    found = engine.on_columns(_edges, [(source, pairs[:, 0], width), (target, pairs[:, 1], width)])
     with engine.placed(*found[0], *found[1]) as edges:
         spans = engine.spans(len(pairs))
         counts = engine.map(_counted, [(*edges, *span, width, n_source, n_target) for span in spans])

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
-from dualmatch.graph.hashing import mixed, text_hashes
+from dualmatch.graph.fact_columns import FactColumns
+from dualmatch.graph.hashing import mixed
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.ordering import order_by, without_repeats
 
@@ -51,7 +52,7 @@ class Ties:
     side: Ids  # row of the fact in the graph; plus the graph's number of facts where the entity is its tail
 
     @classmethod
-    def of(cls, graph: TemporalGraph, most_facts: int = MOST_FACTS) -> Self:
+    def of(cls, graph: TemporalGraph | FactColumns, most_facts: int = MOST_FACTS) -> Self:
         """The ties of a graph.
 
         >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "wrote", "Charles", "1843")])
@@ -143,18 +144,19 @@ class Ties:
         """Where each (entity, neighbour), as one number, stands among the ties."""
         return Places(self.entity * self.n_entities + self.neighbour)
 
-    @property
-    def ready(self) -> Self:
-        """The same, with what `find` needs computed already."""
-        self.places.of(np.zeros(1, dtype=np.int64))
-        return self
+    @classmethod
+    def ready(cls, graph: TemporalGraph | FactColumns) -> Self:
+        """The ties of a graph, with what `find` needs computed already."""
+        ties = cls.of(graph)
+        ties.places.of(np.zeros(1, dtype=np.int64))
+        return ties
 
     def find(self, entity: Ids, neighbour: Ids) -> Ids:
         """The tie of each (entity, neighbour), -1 where there is none."""
         return self.places.of(entity * self.n_entities + neighbour)
 
 
-def _by_words(graph: TemporalGraph, fact: Ids, most_facts: int) -> NDArray[np.uint64]:
+def _by_words(graph: TemporalGraph | FactColumns, fact: Ids, most_facts: int) -> NDArray[np.uint64]:
     """A number for each fact, listed from both ends, that is the same from either and depends on its words alone.
 
     It orders facts of one tie and one date where a tie is too long; where none is, nothing is computed.
@@ -165,7 +167,7 @@ def _by_words(graph: TemporalGraph, fact: Ids, most_facts: int) -> NDArray[np.ui
     between = np.sort(low.astype(np.int64) * graph.n_entities + high)
     if len(between) <= most_facts or not (between[most_facts:] == between[:-most_facts]).any():
         return np.zeros(2 * len(fact), dtype=np.uint64)
-    words = mixed(text_hashes(graph.relations).view(np.int64))[graph.relation[fact]]
+    words = mixed(graph.relation_hashes.view(np.int64))[graph.relation[fact]]
     words ^= graph.entity_hashes[graph.head[fact]]
     return np.tile(words, 2)
 

@@ -6,6 +6,7 @@ occurs in both graphs, such as "begins in 1833" or "has relation 7 with pair 12"
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Lock
@@ -118,7 +119,7 @@ class TokenBuilder:
         joined = [partial(side_by_side, each, self.engine) for each in listed]
         source, target = at_once(joined, self.engine.column_threads)
         if smoothing is None:
-            mass = sum(float((matrix.data.astype(np.float64) ** 2).sum()) for matrix in (source, target))
+            mass = sum(self.engine.on_columns(_mass, [(source,), (target,)]))
             smoothing = mass / max(1, len(self.source.entity) + len(self.target.entity))
         return Tokens(source, target, np.concatenate([part.cost for part in parts]), smoothing, among)
 
@@ -130,16 +131,26 @@ class TokenBuilder:
             self._kept = {number: family for number, family in self._kept.items() if number < self._n_fixed}
 
 
+def _mass(matrix: sp.csr_matrix) -> float:
+    """Sum of all squares."""
+    return float((matrix.data.astype(np.float64) ** 2).sum())
+
+
 def side_by_side(matrices: list[sp.csr_matrix], engine: Engine) -> sp.csr_matrix:
     """Matrices of the same rows as one, a block of rows at a time."""
-    n_rows, columns, first = matrices[0].shape[0], engine.columns(), [np.zeros(1, dtype=np.int64)]
-    for data, indices, sizes in engine.each(_SideBySide(matrices).block, spans_of(n_rows, ROWS_AT_ONCE)):
+    shape = matrices[0].shape[0], sum(matrix.shape[1] for matrix in matrices)
+    return stacked(engine.each(_SideBySide(matrices).block, spans_of(shape[0], ROWS_AT_ONCE)), shape, engine)
+
+
+def stacked(blocks: Iterable[tuple[Floats, Ints, Ids]], shape: tuple[int, int], engine: Engine) -> sp.csr_matrix:
+    """A matrix of blocks of rows, each given as data, column numbers and the lengths of its rows."""
+    columns, first = engine.columns(), [np.zeros(1, dtype=np.int64)]
+    for data, indices, sizes in blocks:
         columns.append([data, indices])
         first.append(first[-1][-1] + np.cumsum(sizes))
     data, indices = columns.arrays()
     indptr = np.concatenate(first)
     fits = indptr[-1] < 2**31
-    shape = n_rows, sum(matrix.shape[1] for matrix in matrices)
     parts = data, indices, indptr.astype(np.int32) if fits else indptr
     matrix: sp.csr_matrix = csr_of(sp.csr_matrix, parts, shape)
     return matrix

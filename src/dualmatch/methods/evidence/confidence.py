@@ -20,10 +20,11 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dualmatch.channels.evidence.agreement import Side
 from dualmatch.channels.evidence.date_evidence import LEAST_RATE
 from dualmatch.decode.one_to_one import Candidates, chance_of, on_grid
 from dualmatch.graph.arrays import Flags, Floats, Ids
-from dualmatch.graph.hashing import mixed, text_hashes
+from dualmatch.graph.hashing import mixed
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.rounds import closed, trial_round
@@ -217,7 +218,6 @@ class _Thinned:
 
 def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
     settled = state.pairs.above(DONOR_LOG_ODDS).pairs
-    ties = problem.ties
     dates = np.minimum(problem.n_dates[0][settled[:, 0]], problem.n_dates[1][settled[:, 1]])
     may = (fewer_ties(problem, settled) >= _FEWEST_TIES) | (dates >= _FEWEST_DATES)
     may &= ~problem.is_given(settled[:, 0], settled[:, 1])
@@ -238,10 +238,9 @@ def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
         share_of[donors[:, side]] = np.where(gone[side], 0.0, keep)
         of_dates = keys[side][graph.dates.entity] ^ relation_keys[side][graph.dates.relation]
         dates = _drawn(of_dates, 5) < share_of[graph.dates.entity]
-        facts = np.flatnonzero(_kept(graph.head, graph.tail, keys[side], share_of))
+        facts = problem.engine.on_column(_kept_rows, graph.head, graph.tail, keys[side], share_of)
         graphs.append(graph.with_facts(facts, np.flatnonzero(dates)))
-        kept = _kept(ties[side].entity, ties[side].neighbour, keys[side], share_of)
-        sides.append(problem.engine.paged(problem.sides[side].at(kept)))
+        sides.append(problem.engine.on_column(_thinned_side, problem.sides[side], keys[side], share_of))
         if problem.dated is not None:
             dated.append(problem.dated[side].at(dates[problem.dated[side].row]))
     thin = replace(problem, source=graphs[0], target=graphs[1])
@@ -292,7 +291,7 @@ def _fingerprint(graph: TemporalGraph) -> Keys:
 
 def _relation_keys(problem: Problem, state: RoundState) -> tuple[Keys, Keys]:
     """A number for each relation; the same where the dates of two agree best, for which both graphs draw alike."""
-    keys = text_hashes(problem.source.relations), text_hashes(problem.target.relations)
+    keys = problem.source.relation_hashes.copy(), problem.target.relation_hashes.copy()
     if problem.dated is not None and state.model.dates is not None:
         rate = state.model.dates.rate[0] + state.model.dates.rate[1]
         there, back = rate.argmax(axis=1), rate.argmax(axis=0)
@@ -309,6 +308,15 @@ def _kept(entity: NDArray[np.integer], other: NDArray[np.integer], keys: Keys, s
     for end in (entity, other):
         kept &= _drawn(tie ^ keys[end], 4) < share[end]
     return kept
+
+
+def _kept_rows(entity: NDArray[np.integer], other: NDArray[np.integer], keys: Keys, share: Floats) -> Ids:
+    return np.flatnonzero(_kept(entity, other, keys, share))
+
+
+def _thinned_side(side: Side, keys: Keys, share: Floats) -> Side:
+    """The ties that both ends keep."""
+    return side.at(_kept(side.ties.entity, side.ties.neighbour, keys, share))
 
 
 def _without_donors(state: RoundState, thin: _Thinned) -> RoundState:

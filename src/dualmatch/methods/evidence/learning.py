@@ -55,12 +55,12 @@ def learnt(
 
     `support` is that of the moving candidates, all by default; without it, all ties count. `evidence` is that of all.
     """
-    believed, model = state.believed, state.model
+    believed, model, engine = state.with_pairs(problem.engine).believed, state.model, problem.engine
     by_tie = None
     if support is not None:
         supported = state.candidates if moving is None else state.candidates.at(moving)
-        by_tie = evidence_by_tie(supported, believed, support, state.by_slot, problem.ties)
-    seen = ties_in_both(problem.sides, believed, by_tie, problem.engine)
+        by_tie = engine.on_column(evidence_by_tie, supported, believed, support, state.by_slot, problem.ties)
+    seen = ties_in_both(problem.sides, believed, by_tie, engine)
     odds = model.odds
     if "relations" not in problem.without:
         together = seen.together
@@ -72,9 +72,9 @@ def learnt(
         dates = learn_dates(problem.dated, state.pairs.pairs, state.pairs.log_odds, state.model.dates, SURE_WITHOUT)
         model = replace(model, dates=dates)
     if evidence is not None:
-        weights = coverage_weights(state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage)
-        model = replace(model, coverage=weights)
-    return replace(state, model=model)
+        shown = state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage
+        model = replace(model, coverage=engine.on_column(coverage_weights, *shown))
+    return state.with_model(model)
 
 
 def names_learnt(problem: Problem, state: RoundState) -> RoundState:
@@ -120,34 +120,12 @@ def ties_in_both(
     evidence_of_tie: (n_ties of source,), (n_ties of target,)
         What each tie adds to the log-odds of the believed pair at its entity; None: all ties count.
     """
-    source, target = sides[0].ties, sides[1].ties
     between = _TiesBetweenPairs.of(sides, believed, evidence_of_tie)
     ties, facts = engine.columns(), engine.columns()
-    for found in engine.each(between.shared, spans_of(source.n_ties, _TIES_AT_ONCE)):
+    for found in engine.each(between.shared, spans_of(sides[0].ties.n_ties, _TIES_AT_ONCE)):
         ties.append(found[:2])
         facts.append(found[2:])
-    (tie, other), (f, j, gap) = ties.arrays(), facts.arrays()
-    tie_of = source.tie[f], target.tie[j]
-    agree = gap < 0
-    f, j = f[agree], j[agree]
-    agreeing = marked(tie_of[0][agree], source.n_ties), marked(tie_of[1][agree], target.n_ties)
-    # a fact that agrees with several counts once, seen from either side
-    weight = 0.5 / np.bincount(f, minlength=source.n_facts)[f] + 0.5 / np.bincount(j, minlength=target.n_facts)[j]
-    relation, relation_there = source.relation[f], target.relation[j]
-    together = sp.csr_matrix((weight, (relation, relation_there)), shape=(source.n_directed, target.n_directed))
-    together.sum_duplicates()
-    forward, backward = RelationOdds.of(together, source, target).at(relation, relation_there)
-    means_same = (forward > 1.0) & (backward > 1.0)
-    counted = engine.on_columns(between.counted, [(0, f[means_same]), (1, j[means_same])])
-    clean = counted[0][0], counted[1][0]
-    return TiesInBoth(
-        together,
-        (counted[0][1], counted[1][1]),
-        (counted[0][2], counted[1][2]),
-        float(0.5 * (clean[0][tie].sum() + clean[1][other].sum())),
-        float(0.5 * (clean[0][agreeing[0]].sum() + clean[1][agreeing[1]].sum())),
-        _gaps_seen(tie_of, gap, agreeing, clean),
-    )
+    return engine.on_column(between.summary, *ties.arrays(), *facts.arrays(), engine.column_threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +159,32 @@ class _TiesBetweenPairs:
         f, j = fact_pairs(source, target, tie, other)[1:]
         level, gap = widest_gap(self.sides, f, j)
         return tie, other, f, j, np.where(gap < 0, -1, level.astype(np.int64) * N_GAPS + gap)
+
+    def summary(self, tie: Ids, other: Ids, f: Ids, j: Ids, gap: Ids, threads: int) -> TiesInBoth:
+        """What all that is `shared` shows."""
+        source, target = self.sides[0].ties, self.sides[1].ties
+        tie_of = source.tie[f], target.tie[j]
+        agree = gap < 0
+        f, j = f[agree], j[agree]
+        agreeing = marked(tie_of[0][agree], source.n_ties), marked(tie_of[1][agree], target.n_ties)
+        # a fact that agrees with several counts once, seen from either side
+        weight = 0.5 / np.bincount(f, minlength=source.n_facts)[f] + 0.5 / np.bincount(j, minlength=target.n_facts)[j]
+        relation, relation_there = source.relation[f], target.relation[j]
+        together = sp.csr_matrix((weight, (relation, relation_there)), shape=(source.n_directed, target.n_directed))
+        together.sum_duplicates()
+        forward, backward = RelationOdds.of(together, source, target).at(relation, relation_there)
+        means_same = (forward > 1.0) & (backward > 1.0)
+        found = f[means_same], j[means_same]
+        counted = both(lambda side: self.counted(side, found[side]), threads)
+        clean = counted[0][0], counted[1][0]
+        return TiesInBoth(
+            together,
+            (counted[0][1], counted[1][1]),
+            (counted[0][2], counted[1][2]),
+            float(0.5 * (clean[0][tie].sum() + clean[1][other].sum())),
+            float(0.5 * (clean[0][agreeing[0]].sum() + clean[1][agreeing[1]].sum())),
+            _gaps_seen(tie_of, gap, agreeing, clean),
+        )
 
     def counted(self, side: int, found: Ids) -> tuple[Flags, Floats, Floats]:
         """Which ties count; facts of each relation in those ties that were found, and all facts in them."""

@@ -85,14 +85,14 @@ class Problem:
 
     @cached_property
     def ties(self) -> tuple[Ties, Ties]:
-        graphs = self.source, self.target
-        return both(lambda side: self.engine.paged(Ties.of(graphs[side]).ready), self.engine.column_threads)
+        source, target = self.engine.on_columns(Ties.ready, [(graph.columns,) for graph in (self.source, self.target)])
+        return source, target
 
     @cached_property
     def sides(self) -> tuple[Side, Side]:
         """What the facts of both graphs say."""
         opaque = self.source.opaque_times or self.target.opaque_times
-        return self.engine.paged(sides_of(*self.ties, opaque, self.engine.column_threads))
+        return self.engine.on_column(sides_of, *self.ties, opaque, self.engine.column_threads)
 
     @cached_property
     def dated(self) -> DatedPair | None:
@@ -117,7 +117,7 @@ class Problem:
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
-        return self.engine.paged(fact_sides(self.source, self.target))
+        return self.engine.on_column(fact_sides, self.source.columns, self.target.columns)
 
     @property
     def views(self) -> tuple[FactSides, FactSides]:

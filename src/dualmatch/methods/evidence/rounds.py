@@ -88,7 +88,8 @@ def trial_round(problem: Problem, before: RoundState) -> RoundState:
     moving = _unsettled(found.candidates, found.log_odds)
     support = _support(problem, before, found, moving)
     start = found.start(problem, before, support, moving)
-    return problem.engine.paged(_swept(problem, start, moving, support, learns=False)[0])
+    state, _ = _swept(problem, start, moving, support, learns=False)
+    return problem.engine.paged(state.with_pairs(problem.engine))
 
 
 def closing_round(problem: Problem, before: RoundState) -> RoundState:
@@ -133,12 +134,16 @@ class _RoundInput:
             log_odds=self.log_odds,
             value=self.value,
             slots=listed,
-            by_slot=before.slots_for(self.candidates, listed, both(lambda side: problem.ties[side].n_ties)),
+            by_slot=before.slots_for(
+                self.candidates, listed, both(lambda side: problem.ties[side].n_ties), problem.engine
+            ),
             scale=self.scale,
         )
 
 
 def _search_again(problem: Problem, before: RoundState, whole: bool, runner: SearchRunner = run_search) -> _RoundInput:
+    before.with_pairs(problem.engine)
+
     def search_again() -> Found:
         among = None if whole else open_entities(problem, before)
         return search(problem, knowledge_of(problem, before), among, None if whole else before.scale)
@@ -273,10 +278,10 @@ def _matched(
     still: _Still | None,
 ) -> tuple[Marginals, Model]:
     """The matching, with how many entities of each size are alone; `still` is None where that is not to be learnt."""
-    given = problem.many_to_one, problem.engine.column_threads
+    engine = problem.engine
     for _ in range(2):
-        priors = Priors.of(model, problem.classes)
-        marginals = matched(candidates, value, evidence.nothing, priors, messages, _ITERATIONS, *given)
+        given = candidates, value, evidence.nothing, Priors.of(model, problem.classes), messages, _ITERATIONS
+        marginals = engine.on_column(matched, *given, problem.many_to_one, engine.column_threads)
         messages = marginals.messages
         if still is not None:
             model = model.with_alone(still.joined(marginals.unmatched).alone, problem.classes)
@@ -400,7 +405,7 @@ def closed(problem: Problem, state: RoundState, links: Ids) -> RoundState:
     if not len(links):
         return state
     taken = both(lambda side: marked(links[:, side], problem.shape[side]))
-    now, granted = _certain(state, links, taken), problem.granting(links)
+    now, granted = _certain(state, links, taken).with_pairs(problem.engine), problem.granting(links)
     before = now.believed.pairs
     for _ in range(_CLOSING_ROUNDS):
         now = closing_round(granted, now)

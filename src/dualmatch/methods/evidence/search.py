@@ -14,8 +14,10 @@ from dualmatch.channels.evidence.candidates import find_candidates, scored_token
 from dualmatch.channels.evidence.relations import align_relations
 from dualmatch.channels.evidence.ties import distinct, find_pairs
 from dualmatch.channels.evidence.tokens import Knowledge, Scale, SoftPairs
-from dualmatch.decode.one_to_one import Candidates, Marginals
+from dualmatch.decode.forbidden import Forbidden
+from dualmatch.decode.one_to_one import Candidates, Marginals, chance_of
 from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, sharpness_of, sparse_sinkhorn
+from dualmatch.engine import Engine
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
@@ -107,45 +109,71 @@ def candidates_of(
     problem: Problem, similarity: sp.csr_matrix, before: RoundState | None = None, by_names: bool = True
 ) -> Candidates:
     """Candidates from what was found, from names, and from the round before; a seed has no rivals (`_beside_seeds`)."""
-    entries = similarity.tocoo()
-    row, column, value = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
-    best = [np.zeros(size, dtype=value.dtype) for size in problem.shape]
-    np.maximum.at(best[0], row, value)
-    np.maximum.at(best[1], column, value)
-    kept = (value >= _WORTH_A_LOOK * best[0][row]) | (value >= _WORTH_A_LOOK * best[1][column])
-    rows, columns = [row[kept]], [column[kept]]
-    if before is not None:
-        likely = before.probability > _LEAST_KEPT
-        rows.append(before.candidates.row[likely])
-        columns.append(before.candidates.column[likely])
-    if problem.names is not None and by_names and (before is None or before.model.names is not None):
-        rows.append(problem.names.similar[0])
-        columns.append(problem.names.similar[1])
-    key = distinct(np.concatenate(rows) * problem.shape[1] + np.concatenate(columns))
-    row, column = key // problem.shape[1], key % problem.shape[1]
-    kept = problem.forbidden.allows(np.stack([row, column], axis=1)) & _beside_seeds(problem, row, column)
-    row, column = row[kept], column[kept]
-    if before is not None:
-        kept = ~_ruled_out(problem, before, row, column)
+    named = problem.names is not None and by_names and (before is None or before.model.names is not None)
+    by_name = problem.names.similar if problem.names is not None and named else None
+    last = None if before is None else _LastRound(before.candidates, before.log_odds, _closed(problem, before))
+    choice = _Choice(problem.given, problem.forbidden, problem.many_to_one, by_name, last)
+    return problem.engine.on_column(choice.among, similarity)
+
+
+@dataclass(frozen=True, eq=False)
+class _LastRound:
+    """What the choice of candidates takes from the round before."""
+
+    candidates: Candidates
+    log_odds: Floats
+    closed: tuple[Flags, Flags]  # entities in settled pairs
+
+    def ruled_out(self, row: Ids, column: Ids) -> Flags:
+        """Rivals of settled pairs that were unlikely before, or no candidates."""
+        own = self.candidates
+        place = find_pairs(own.row, own.column, own.shape[1], row, column)
+        unlikely = np.append(self.log_odds, -np.inf)[place] < _RULED_OUT
+        ruled_out: Flags = (self.closed[0][row] | self.closed[1][column]) & unlikely
+        return ruled_out
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """The choice of candidates among pairs that were found similar."""
+
+    given: Ids
+    forbidden: Forbidden
+    many_to_one: bool
+    by_name: tuple[Ids, Ids] | None
+    last: _LastRound | None
+
+    def among(self, similarity: sp.csr_matrix) -> Candidates:
+        shape, entries = similarity.shape, similarity.tocoo()
+        row, column, value = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+        best = [np.zeros(size, dtype=value.dtype) for size in shape]
+        np.maximum.at(best[0], row, value)
+        np.maximum.at(best[1], column, value)
+        kept = (value >= _WORTH_A_LOOK * best[0][row]) | (value >= _WORTH_A_LOOK * best[1][column])
+        rows, columns = [row[kept]], [column[kept]]
+        if self.last is not None:
+            likely = chance_of(self.last.log_odds) > _LEAST_KEPT
+            rows.append(self.last.candidates.row[likely])
+            columns.append(self.last.candidates.column[likely])
+        if self.by_name is not None:
+            rows.append(self.by_name[0])
+            columns.append(self.by_name[1])
+        key = distinct(np.concatenate(rows) * shape[1] + np.concatenate(columns))
+        row, column = key // shape[1], key % shape[1]
+        kept = self.forbidden.allows(np.stack([row, column], axis=1)) & self._beside_seeds(row, column)
         row, column = row[kept], column[kept]
-    key = distinct(np.append(row, problem.given[:, 0]) * problem.shape[1] + np.append(column, problem.given[:, 1]))
-    return Candidates(key // problem.shape[1], key % problem.shape[1], problem.shape)
+        if self.last is not None:
+            kept = ~self.last.ruled_out(row, column)
+            row, column = row[kept], column[kept]
+        key = distinct(np.append(row, self.given[:, 0]) * shape[1] + np.append(column, self.given[:, 1]))
+        return Candidates(key // shape[1], key % shape[1], (shape[0], shape[1])).ordered
 
-
-def _beside_seeds(problem: Problem, row: Ids, column: Ids) -> Flags:
-    """Pairs of entities that stand in no seed; where targets may be shared, pairs whose source stands in none."""
-    beside: Flags = ~np.isin(row, problem.given[:, 0])
-    if not problem.many_to_one:
-        beside &= ~np.isin(column, problem.given[:, 1])
-    return beside
-
-
-def _ruled_out(problem: Problem, before: RoundState, row: Ids, column: Ids) -> Flags:
-    """Rivals of settled pairs that were unlikely before, or no candidates."""
-    closed = _closed(problem, before)
-    unlikely = before.log_odds_of(row, column, -np.inf) < _RULED_OUT
-    ruled_out: Flags = (closed[0][row] | closed[1][column]) & unlikely
-    return ruled_out
+    def _beside_seeds(self, row: Ids, column: Ids) -> Flags:
+        """Pairs of entities that are in no seed; where targets may be shared, pairs whose source is in none."""
+        beside: Flags = ~np.isin(row, self.given[:, 0])
+        if not self.many_to_one:
+            beside &= ~np.isin(column, self.given[:, 1])
+        return beside
 
 
 def first_state(problem: Problem, runner: SearchRunner = run_search) -> RoundState:
@@ -208,14 +236,24 @@ def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candid
     """Log-likelihood ratios before anything is known: how much of either entity's tokens go to the other."""
     if not similarity.nnz:
         return np.zeros(len(candidates))
-    sharpness = sharpness_of(similarity)
-    plan = sparse_sinkhorn(sp.csr_array(similarity), sharpness, EVIDENCE_ITERATIONS, problem.engine)
-    listed = plan.entries.tocoo()
+    engine = problem.engine
+    is_small = similarity.nnz < engine.least_entries
+    plan = engine.on_column(_plan, similarity) if is_small else _plan(similarity, engine)
+    return engine.on_column(_plan_values, plan, candidates)
+
+
+def _plan(similarity: sp.csr_matrix, engine: Engine | None = None) -> sp.csr_array:
+    """The entries of the first plan."""
+    return sparse_sinkhorn(sp.csr_array(similarity), sharpness_of(similarity), EVIDENCE_ITERATIONS, engine).entries
+
+
+def _plan_values(plan: sp.csr_array, candidates: Candidates) -> Floats:
+    listed, shape = plan.tocoo(), candidates.shape
     place = find_pairs(
-        listed.row.astype(np.int64), listed.col.astype(np.int64), problem.shape[1], candidates.row, candidates.column
+        listed.row.astype(np.int64), listed.col.astype(np.int64), shape[1], candidates.row, candidates.column
     )
     share = np.where(place >= 0, listed.data[place], 0.0).clip(1e-12, 1 - 1e-9)
-    values: Floats = np.maximum(np.log(share) - np.log1p(-share) + np.log(min(problem.shape)), 0.0)
+    values: Floats = np.maximum(np.log(share) - np.log1p(-share) + np.log(min(shape)), 0.0)
     return values
 
 
@@ -239,5 +277,5 @@ def _by_names(problem: Problem, candidates: Candidates, value: Floats, model: Mo
 def _matched_by(problem: Problem, candidates: Candidates, value: Floats, model: Model) -> Marginals:
     """The matching by these values alone."""
     nothing = np.zeros(problem.shape[0]), np.zeros(problem.shape[1])
-    priors, threads = Priors.of(model, problem.classes), problem.engine.column_threads
-    return matched(candidates, value, nothing, priors, many_to_one=problem.many_to_one, threads=threads)
+    given = candidates, value, nothing, Priors.of(model, problem.classes), None, 30, problem.many_to_one
+    return problem.engine.on_column(matched, *given, problem.engine.column_threads)

@@ -18,7 +18,7 @@ from dualmatch.channels.evidence.ties import Ties, find_pairs
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.decode.assignment import assign
 from dualmatch.decode.one_to_one import Candidates, Unmatched, chance_of
-from dualmatch.engine import at_once
+from dualmatch.engine import Engine, at_once
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 Each = TypeVar("Each")
@@ -133,6 +133,13 @@ class Believed:
     pairs: Ids
     log_odds: Floats
 
+    @classmethod
+    def of(cls, candidates: Candidates, log_odds: Floats) -> Self:
+        """Each the likeliest of what more likely ones leave over."""
+        low, at = float(log_odds.min(initial=0.0)), (candidates.row, candidates.column)
+        pairs, value = assign(sp.csr_array((log_odds - low + 1.0, at), shape=candidates.shape))
+        return cls(pairs, value + low - 1.0)
+
     def above(self, least: float) -> Believed:
         """Those with more than some log-odds."""
         kept = self.log_odds > least
@@ -182,10 +189,20 @@ class RoundState:
     @cached_property
     def pairs(self) -> Believed:
         """One-to-one pairs, each the likeliest of what more likely ones leave over."""
-        c = self.candidates
-        low = float(self.log_odds.min(initial=0.0))
-        pairs, value = assign(sp.csr_array((self.log_odds - low + 1.0, (c.row, c.column)), shape=c.shape))
-        return Believed(pairs, value + low - 1.0)
+        return Believed.of(self.candidates, self.log_odds)
+
+    def with_pairs(self, engine: Engine) -> Self:
+        """The same, with its pairs chosen by the engine."""
+        if "pairs" not in self.__dict__:
+            self.__dict__["pairs"] = engine.on_column(Believed.of, self.candidates, self.log_odds)
+        return self
+
+    def with_model(self, model: Model) -> Self:
+        """The same candidates, as likely as they are, with another model."""
+        changed = replace(self, model=model)
+        if "pairs" in self.__dict__:
+            changed.__dict__["pairs"] = self.pairs
+        return changed
 
     @property
     def believed(self) -> Believed:
@@ -200,24 +217,16 @@ class RoundState:
         """Log-odds of some pairs; `absent` for those that are not candidates."""
         return np.append(self.log_odds, absent)[self.find(row, column)]
 
-    def slots_for(self, candidates: Candidates, slots: Slots, n_ties: tuple[int, int]) -> tuple[Floats, Floats]:
+    def slots_for(
+        self, candidates: Candidates, slots: Slots, n_ties: tuple[int, int], engine: Engine
+    ) -> tuple[Floats, Floats]:
         """What the ties of this state added, for the slots of another list of candidates."""
-        own = self.candidates
-        to = find_pairs(candidates.row, candidates.column, candidates.shape[1], own.row, own.column)
 
-        def carried(view: int) -> Floats:
-            key = slots[view][0].astype(np.int64) * n_ties[view] + slots[view][1]
-            added = np.zeros(len(key))
-            candidate, tie = self.slots[view]
-            kept = np.flatnonzero(to[candidate] >= 0) if len(candidate) and len(key) else np.zeros(0, np.int64)
-            if len(kept):
-                wanted = to[candidate[kept]] * n_ties[view] + tie[kept]
-                place = np.searchsorted(key, wanted).clip(max=len(key) - 1)
-                hit = key[place] == wanted
-                added[place[hit]] = self.by_slot[view][kept[hit]]
-            return added
+        def carried(view: int) -> Slotted:
+            return self.candidates, self.slots[view], self.by_slot[view], candidates, slots[view], n_ties[view]
 
-        return both(carried)
+        source, target = engine.on_columns(_carried, [carried(0), carried(1)])
+        return source, target
 
     def joined(self, other: RoundState, taken: tuple[Flags, Flags]) -> RoundState:
         """Candidates of taken entities from this state, all others from the other one.
@@ -264,3 +273,29 @@ class RoundState:
         candidate, tie = self.slots[view]
         kept = np.flatnonzero(number[candidate] >= 0) if len(candidate) else np.zeros(0, np.int64)
         return number[candidate[kept]].astype(np.int32), tie[kept], self.by_slot[view][kept]
+
+
+Slotted = tuple[Candidates, tuple[Ints, Ints], Floats, Candidates, tuple[Ints, Ints], int]
+"""Candidates with slots of one view and what they added, other candidates with their slots, and how many ties are."""
+
+
+def _carried(
+    own: Candidates,
+    slots: tuple[Ints, Ints],
+    by_slot: Floats,
+    candidates: Candidates,
+    wanted_slots: tuple[Ints, Ints],
+    n_ties: int,
+) -> Floats:
+    """What slots of one list of candidates added, for the slots of another."""
+    to = find_pairs(candidates.row, candidates.column, candidates.shape[1], own.row, own.column)
+    key = wanted_slots[0].astype(np.int64) * n_ties + wanted_slots[1]
+    added = np.zeros(len(key))
+    candidate, tie = slots
+    kept = np.flatnonzero(to[candidate] >= 0) if len(candidate) and len(key) else np.zeros(0, np.int64)
+    if len(kept):
+        wanted = to[candidate[kept]] * n_ties + tie[kept]
+        place = np.searchsorted(key, wanted).clip(max=len(key) - 1)
+        hit = key[place] == wanted
+        added[place[hit]] = by_slot[kept[hit]]
+    return added
