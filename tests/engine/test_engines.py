@@ -95,6 +95,38 @@ def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expect
     assert not list(cluster._folder.iterdir())
 
 
+def test_arrays_go_through_a_url_where_workers_share_no_folder(
+    pair: SimulatedPair, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Files are copied there and from there, also where a worker is new; copies of what is not used any more go."""
+    bucket = tmp_path / "bucket"
+    most = 0
+    with Cluster(workers=2, block_rows=100, least_bytes=0, exchange=f"file://{bucket}") as engine:
+        assert engine.shares_files
+        assert bucket not in engine._folder.parents
+
+        def count_and_kill(number: int, _total: int) -> None:
+            nonlocal most
+            most = max(most, len(list(bucket.glob("*/*.npy"))))
+            if number == 1:
+                os.kill(next(iter(engine.client.run(os.getpid).values())), signal.SIGKILL)
+
+        assert content(gathered(pair, engine, count_and_kill)) == expected
+        gc.collect()
+        engine._remove_gone()
+        assert most > 10
+        assert not list(bucket.glob("*/*.npy"))
+    assert not list(bucket.iterdir())
+
+
+def test_a_url_that_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"--exchange file:.*cannot be written into.*s3fs"):
+        Cluster(workers=1, exchange=f"file://{tmp_path}/file/folder")
+    with pytest.raises(InputError, match=r"--exchange nowhere:.*cannot be written into.*nowhere"):
+        Cluster(workers=1, exchange="nowhere://bucket")
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Something that holds arrays, with a step that gives some."""

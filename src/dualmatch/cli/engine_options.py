@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from dualmatch.cli.shared_options import gathered, path_option
+from dualmatch.cli.shared_options import gathered
 from dualmatch.errors import InputError
 from dualmatch.option_texts import MOST_THREADS
 
@@ -25,7 +25,7 @@ class EngineOptions:
     scheduler: str | None
     workers: int | None
     threads: int | None
-    exchange: Path | None
+    exchange: str | None
 
     def __post_init__(self) -> None:
         for_dask = {"--scheduler": self.scheduler, "--workers": self.workers, "--exchange": self.exchange}
@@ -36,7 +36,7 @@ class EngineOptions:
             raise InputError("--workers is for a local cluster; the one at --scheduler already has its workers")
         if self.threads is not None and self.kind == "dask":
             raise InputError("--threads goes with --engine process; workers of a cluster take one thread each")
-        if self.exchange is not None and not self.exchange.is_dir():
+        if self.exchange is not None and "://" not in self.exchange and not Path(self.exchange).is_dir():
             raise InputError(f"--exchange {self.exchange}: no such folder; make it first")
 
     def check(self, method: str) -> None:
@@ -91,10 +91,12 @@ engine_options = gathered(
             help="With --engine process: threads that compute; reading has its own, bounded by POLARS_MAX_THREADS.  "
             "[default: cores; one for small graphs]",
         ),
-        path_option(
+        click.option(
             "--exchange",
-            "With --engine dask: a folder that all workers see, for their operands.  [default: a temporary one; "
-            "workers that do not see it get everything over the network]",
+            metavar="FOLDER",
+            help="With --engine dask: a folder that all workers see, or a URL that fsspec can write to, such as "
+            "s3://bucket/tmp, for what they compute on.  [default: a temporary folder; workers that do not see it only "
+            "search, and get what they search over the network]",
         ),
     ],
 )

@@ -33,7 +33,8 @@ from dualmatch.engine.connection import (
 )
 from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
 from dualmatch.engine.pages import Pages
-from dualmatch.engine.worker import SMALL_BYTES, computed, computed_in_files, forget_files, states_of
+from dualmatch.engine.remote import RemoteFolder, is_url
+from dualmatch.engine.worker import SMALL_BYTES, computed, computed_in_files, forget_files, sees_copy, states_of
 from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 
@@ -64,8 +65,9 @@ class Cluster:
     workers, block_rows:
         Processes of the local cluster, by default one a core; rows of a block, on which no result depends.
     exchange:
-        A folder that all workers see, such as one on shared storage. By default a temporary one, which the workers of
-        another machine will not see: they get their operands over the network.
+        A folder that all workers see, such as one on shared storage, or the URL of a place that fsspec reaches, such as
+        ``s3://bucket/tmp``. By default a temporary folder, which the workers of another machine will not see: they get
+        their operands over the network.
     least_entries:
         Sinkhorn of fewer entries than this stays in the calling process, which sums them faster than it sends them.
     least_bytes:
@@ -87,7 +89,7 @@ class Cluster:
         scheduler: str | None = None,
         workers: int | None = None,
         block_rows: int = 2**14,
-        exchange: Path | None = None,
+        exchange: Path | str | None = None,
         least_entries: int = 2**25,
         least_bytes: int = 2**24,
         connect_seconds: float = 20.0,
@@ -97,9 +99,15 @@ class Cluster:
         try:
             self.client = connected(scheduler, workers or usable_cores(), connect_seconds, self._stack)
             self._stack.callback(leave, self.client)
-            beside = Path(tempfile.gettempdir()) if exchange is None else exchange.resolve()
+            self._remote = _remote_folder(exchange)
+            is_here = exchange is not None and self._remote is None
+            beside = Path(exchange).resolve() if exchange is not None and is_here else Path(tempfile.gettempdir())
             self._folder = self._stack.enter_context(folder_beside(beside / "dualmatch-exchange"))
-            self.shares_files = self._workers_see_files()
+            if self._remote is not None:
+                self._stack.callback(self._remote.remove_all)
+                self._remote.make()
+            self._copied: set[str] = set()  # files that are in the remote folder
+            self.shares_files = self._workers_see_files() if self._remote is None else self._workers_see_copies()
             pages = Pages(self._folder, sys.maxsize, shared=True, least_bytes=SMALL_BYTES)
             self._pages = self._stack.enter_context(pages)
             if scheduler is not None:  # its workers live on
@@ -139,7 +147,7 @@ class Cluster:
     def _placed(self, operand: Any) -> Iterator[Any]:
         if isinstance(operand, np.ndarray) and operand.nbytes <= SMALL_BYTES:
             yield operand
-        elif self.shares_files:
+        elif self.shares_files and self._remote is None:
             stored = self._place_stored(operand)
             try:
                 yield stored
@@ -185,9 +193,10 @@ class Cluster:
             return
         plain = function if owner is None else getattr(function, "__func__", function)
         held = self._pages.paged((owner, calls))  # until all is computed: the files go with the arrays
+        self._remove_gone()
         sent = with_arrays(held, self._as_path, {}, cached=travels)
         step = uuid.uuid4().hex
-        placed = [(plain, self._folder, step, sent[0], call) for call in sent[1]]
+        placed = [(plain, self._remote or self._folder, step, sent[0], call) for call in sent[1]]
         for result in self.map(computed_in_files, placed):
             yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
 
@@ -210,10 +219,28 @@ class Cluster:
         return self.on_columns(function, [arguments])[0]
 
     def _as_path(self, array: np.ndarray) -> StoredArray | np.ndarray:
-        return (StoredArray.of(array) if self._pages.holds(array) else None) or array
+        stored = StoredArray.of(array) if self._pages.holds(array) else None
+        if stored is None:
+            return array
+        if self._remote is not None and stored.path.name not in self._copied:
+            self._remote.put(stored.path)
+            self._copied.add(stored.path.name)
+        return stored
 
     def _from_worker(self, stored: StoredArray) -> np.ndarray:
-        return stored.of_file(self._pages.mapped(stored.path))
+        path = stored.path
+        if self._remote is not None:
+            path = self._remote.get(path.name, self._folder)
+            self._copied.add(path.name)
+        return stored.of_file(self._pages.mapped(path))
+
+    def _remove_gone(self) -> None:
+        """Remove copies of files whose arrays nobody uses any more."""
+        while self._pages.gone:
+            name = self._pages.gone.popleft()
+            if self._remote is not None and name in self._copied:
+                self._copied.discard(name)
+                self._remote.remove(name)
 
     def paged(self, value: T) -> T:
         return self._pages.paged(value) if self.shares_files else value
@@ -316,6 +343,25 @@ class Cluster:
         probe.remove()
         return seen
 
+    def _workers_see_copies(self) -> bool:
+        """Whether all workers can read what this process copies to the remote folder."""
+        assert self._remote is not None
+        probe = self._folder / f"{uuid.uuid4().hex}.npy"
+        np.save(probe, np.arange(3), allow_pickle=False)
+        self._remote.put(probe)
+        try:
+            seen = on_all_workers(self.client, sees_copy, self._remote, probe.name)
+        except InputError:
+            raise
+        except Exception as error:  # of whatever library fsspec calls there
+            raise InputError(
+                f"--exchange {self._remote.url}: the workers cannot read there ({in_brief(error)}); install what "
+                "fsspec needs for it on every worker, and let them have access"
+            ) from None
+        self._remote.remove(probe.name)
+        probe.unlink()
+        return bool(seen) and all(seen.values())
+
     def _place_stored(self, operand: Any) -> StoredOperand:
         try:
             return store(operand, self._folder / uuid.uuid4().hex)
@@ -324,6 +370,13 @@ class Cluster:
                 f"{self._folder}: cannot be written into ({error.strerror or error}); give --exchange a folder with "
                 "room for what the workers compute on"
             ) from error
+
+
+def _remote_folder(exchange: Path | str | None) -> RemoteFolder | None:
+    """A folder for this run at a URL; None for folders of the file system."""
+    if not isinstance(exchange, str) or not is_url(exchange):
+        return None
+    return RemoteFolder(f"{exchange.rstrip('/')}/dualmatch-exchange-{uuid.uuid4().hex}")
 
 
 class StalledError(Exception):

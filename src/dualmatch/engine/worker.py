@@ -14,6 +14,7 @@ import psutil
 from dualmatch.engine.array_trees import StoredArray, travels, with_arrays
 from dualmatch.engine.operands import StoredOperand, forget_operands
 from dualmatch.engine.pages import let_go, mapped_file
+from dualmatch.engine.remote import LocalCopies, RemoteFolder
 
 T = TypeVar("T")
 
@@ -22,6 +23,7 @@ SMALL_BYTES: Final = 2**16
 _MOST_RESIDENT: Final = 2**30  # bytes of a worker's mapped files in memory before they are let go
 _open_files: dict[Path, np.ndarray] = {}
 _owners: dict[str, Any] = {}
+_copies: dict[str, LocalCopies] = {}
 
 
 def computed(function: Callable[..., T], *arguments: Any) -> T:
@@ -29,37 +31,54 @@ def computed(function: Callable[..., T], *arguments: Any) -> T:
     return function(*(each.load() if isinstance(each, StoredOperand) else each for each in arguments))
 
 
-def computed_in_files(function: Callable[..., T], folder: Path, step: str, owner: Any, arguments: Any) -> T:
+def computed_in_files(
+    function: Callable[..., T], exchange: Path | RemoteFolder, step: str, owner: Any, arguments: Any
+) -> T:
     """The function of arrays in files; large arrays of its result are written to files, too.
 
     `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
     """
     if owner is not None:
-        arguments = (_owner_of(step, owner), *arguments)
-    given = _read(arguments)
+        arguments = (_owner_of(step, owner, exchange), *arguments)
+    given = _read(arguments, exchange)
 
     def written(array: np.ndarray) -> Any:
         if array.nbytes < SMALL_BYTES:
             return array
+        folder = exchange if isinstance(exchange, Path) else _copies_of(exchange).folder
         path = folder / f"{uuid.uuid4().hex}.npy"
         np.save(path, array, allow_pickle=False)
+        if isinstance(exchange, RemoteFolder):
+            exchange.put(path)
         return StoredArray.of(mapped_file(path))
 
     result: T = with_arrays(function(*given), written, {}, cached=travels)
     return result
 
 
-def _owner_of(step: str, owner: Any) -> Any:
+def _owner_of(step: str, owner: Any, exchange: Path | RemoteFolder) -> Any:
     found = _owners.get(step)
     if found is None:
-        found = _read(owner)
+        found = _read(owner, exchange)
         _owners.clear()
         _owners[step] = found
     return found
 
 
-def _read(value: Any) -> Any:
-    return with_arrays(value, lambda array: array, {}, stored=lambda each: each.of_file(_opened(each.path)))
+def _read(value: Any, exchange: Path | RemoteFolder) -> Any:
+    def read(stored: StoredArray) -> np.ndarray:
+        path = stored.path if isinstance(exchange, Path) else _copies_of(exchange).path_of(stored.path.name)
+        return stored.of_file(_opened(path))
+
+    return with_arrays(value, lambda array: array, {}, stored=read)
+
+
+def _copies_of(remote: RemoteFolder) -> LocalCopies:
+    found = _copies.get(remote.url)
+    if found is None:
+        _copies.clear()  # of runs that have ended
+        found = _copies[remote.url] = LocalCopies(remote)
+    return found
 
 
 def _opened(path: Path) -> np.ndarray:
@@ -83,6 +102,10 @@ def _resident_bytes() -> int:
 def forget_files(folder: Path) -> None:
     """Close all files of a run that has ended, which was in this folder."""
     _owners.clear()
+    for copies in _copies.values():
+        for path in [each for each in list(_open_files) if copies.folder in each.parents]:
+            _open_files.pop(path, None)
+    _copies.clear()
     forget_operands()
     for path in [each for each in list(_open_files) if folder in each.parents]:
         _open_files.pop(path, None)
@@ -102,3 +125,8 @@ def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:
         except OSError:
             states.append(None)
     return states
+
+
+def sees_copy(remote: RemoteFolder, name: str) -> bool:
+    """Whether this process can read a file of the remote folder."""
+    return len(mapped_file(_copies_of(remote).path_of(name))) > 0
