@@ -4,7 +4,8 @@
 
 Seconds are from reading to the result; CPU seconds and peaks of resident memory (mapped files included) are those of
 the calling process and of each worker, what workers sent is Dask's own count. *Parallel* is the share of all CPU
-seconds that the workers spent. With --kill-every a worker, drawn at random, is killed so often.
+seconds that the workers spent. With --kill-every one worker,
+drawn at random, is killed every so many seconds.
 """
 
 from __future__ import annotations
@@ -36,30 +37,40 @@ class Watch:
         self.caller, self.kill_every, self.engine = psutil.Process(), kill_every, engine
         self.cpu: dict[int, float] = {}
         self.peak: dict[int, int] = {}
+        self._at_start = {each.pid: _cpu_seconds(each) for each in (self.caller, *self._workers())}
         self.kills = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._before = time.process_time()
         self._thread.start()
 
     def end(self) -> None:
         self._ended.set()
         self._thread.join()
-        self.cpu[self.caller.pid] = time.process_time() - self._before
+        self._look()
 
     def _run(self) -> None:
         kill_at = time.monotonic() + (self.kill_every or float("inf"))
         while not self._ended.wait(0.25):
-            for each in (self.caller, *self.caller.children(recursive=True)):
-                with suppress(psutil.Error):
-                    times = each.cpu_times()
-                    self.cpu[each.pid] = times.user + times.system
-                    self.peak[each.pid] = max(self.peak.get(each.pid, 0), each.memory_info().rss)
+            self._look()
             if time.monotonic() > kill_at and self.engine is not None and self.kill_every is not None:
                 kill_at = time.monotonic() + self.kill_every
                 with suppress(Exception):  # a worker that is just starting does not answer
                     os.kill(random.choice(list(self.engine.client.run(os.getpid).values())), signal.SIGKILL)
                     self.kills += 1
+
+    def _workers(self) -> list[psutil.Process]:
+        return list(self.caller.children(recursive=True))
+
+    def _look(self) -> None:
+        for each in (self.caller, *self._workers()):
+            with suppress(psutil.Error):
+                self.cpu[each.pid] = _cpu_seconds(each) - self._at_start.get(each.pid, 0.0)
+                self.peak[each.pid] = max(self.peak.get(each.pid, 0), each.memory_info().rss)
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def sent_bytes(dask_worker: object) -> int:

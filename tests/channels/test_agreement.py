@@ -16,9 +16,9 @@ from dualmatch.channels.evidence.agreement import (
     room_elsewhere,
     sides_of,
 )
-from dualmatch.channels.evidence.dates import DateGaps, DistinctDates
+from dualmatch.channels.evidence.dates import DateGaps, DistinctDates, dates_of
 from dualmatch.channels.evidence.ties import Ties
-from dualmatch.graph.times import Precision, parse_date
+from dualmatch.graph.times import UNKNOWN, Precision, encode_date, parse_date
 
 DIFFER = 0.01
 
@@ -191,7 +191,7 @@ DATES = ("1900", "1901", "1900-03", "1900-04", "1900-03-01", "1900-03-02", "1901
 
 
 @given(st.lists(st.sampled_from(DATES), min_size=1, max_size=12), st.lists(st.sampled_from(DATES), max_size=12))
-def test_room_at_a_date_is_what_its_facts_find_one_by_one(here: list[str], there: list[str]) -> None:
+def test_room_at_a_date_is_what_its_facts_find_long_blocks(here: list[str], there: list[str]) -> None:
     """Two dates can be of one fact where one begins with the other, as text."""
     known = sorted({*here, *there})
     codes = np.array([parse_date(text) for text in known], np.int32)
@@ -204,3 +204,22 @@ def test_room_at_a_date_is_what_its_facts_find_one_by_one(here: list[str], there
         met = sum(other.startswith(text) or text.startswith(other) for other in there)
         rivals = sum(other.startswith(text) for other in here)
         assert room[at] == pytest.approx(min(1.0, met / max(rivals, 1e-9)))
+
+
+def test_room_of_some_ties_is_that_of_all() -> None:
+    source = [("a", "met", "b", "1900"), ("a", "met", "b", "1901-05"), ("a", "met", "c"), ("b", "met", "c", "1901")]
+    pair = sides(source, [("x", "p", "y", "1901-05-06"), ("x", "p", "z", "1900")])
+    sought, offered = (open_facts(side, np.full(side.ties.n_entities, 0.5)) for side in pair)
+    whole = room_elsewhere(pair[0], sought, offered)
+    for asked in (np.array([4, 1, 0]), np.zeros(0, np.int64)):
+        assert room_elsewhere(pair[0], sought, offered, asked).tolist() == whole[asked].tolist()
+
+
+def test_dates_of_all_codes_are_numbered() -> None:
+    """The earliest and the latest date that a graph may have, one beyond the table, and none."""
+    codes = np.array([encode_date(-5_000_000), UNKNOWN, encode_date(5_000_000, 12, 31), encode_date(2000, 5)], np.int32)
+    source, target = dates_of((codes.astype(np.int64), codes[:2].astype(np.int64)), opaque=False)
+    assert source.code.tolist() == codes.tolist()
+    assert source.precision.tolist() == [0, -1, 2, 1]
+    assert target.numbers(0).tolist() == [0, -1]
+    assert source.on_calendar(Precision.YEAR, np.array([0, 2, 3])).tolist() == [-5_000_000, 5_000_000, 2000]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualmatch import TemporalGraph
-from dualmatch.channels.evidence.ties import MOST_FACTS, Places, Ties, expanded, find_pairs, places_in
+from dualmatch.channels.evidence.ties import MOST_FACTS, Places, Ties, expanded, find_pairs, numbered, places_in
 from dualmatch.simulate import World, shuffled_copy, simulate
 
 FACTS = st.lists(
@@ -53,6 +53,28 @@ def test_every_fact_is_listed_from_both_ends_and_once(facts: list[tuple[str, str
             expected.add((names[1], names[0], names[2], "tail", begin, end))
     assert listed(graph, ties) == expected
     assert ties.n_facts == len(expected)
+
+
+@given(FACTS)
+def test_ties_need_no_names_of_a_graph(facts: list[tuple[str, str, str, str]]) -> None:
+    graph = graph_of([*facts, *(("a", "r", "b", str(year)) for year in range(1900, 1906))])  # a tie that is cut
+    by_name, by_column = Ties.of(graph), Ties.indexed(graph.columns)
+    for column in ("entity", "neighbour", "mirror", "first_tie", "first_fact", "tie", "relation", "begin", "end"):
+        assert getattr(by_name, column).tolist() == getattr(by_column, column).tolist()
+
+
+@given(FACTS)
+def test_sums_are_those_over_the_facts_of_each_tie(facts: list[tuple[str, str, str, str]]) -> None:
+    ties = Ties.of(graph_of(facts))
+    values = np.arange(ties.n_facts) + 0.5
+    assert ties.sums(values).tolist() == np.bincount(ties.tie, values, minlength=ties.n_ties).tolist()
+
+
+@pytest.mark.parametrize("largest", [9, 2**24, 2**40])
+def test_keys_are_numbered_in_order(largest: int) -> None:
+    known, number = numbered(np.array([7, largest, 7, 0]))
+    assert known.tolist() == [0, 7, largest]
+    assert number.tolist() == [1, 2, 1, 0]
 
 
 @given(FACTS)

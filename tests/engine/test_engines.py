@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,9 +22,10 @@ from scipy import sparse as sp
 from conftest import refused
 from dualmatch import align
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
-from dualmatch.engine import Engine, InProcess, at_once
+from dualmatch.engine import Engine, InProcess, at_once, remote, worker
 from dualmatch.engine.operands import store
 from dualmatch.engine.pages import is_mapped
+from dualmatch.engine.remote import RemoteFolder
 from dualmatch.errors import InputError, OutputError
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Problem
@@ -96,10 +98,12 @@ def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expect
 
 
 def test_arrays_go_through_a_url_where_workers_share_no_folder(
-    pair: SimulatedPair, expected: dict[str, bytes], tmp_path: Path
+    pair: SimulatedPair, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files are copied there and from there, also where a worker is new; copies of what is not used any more go."""
-    bucket = tmp_path / "bucket"
+    bucket, copies = tmp_path / "bucket", tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setenv("TMPDIR", str(copies))  # of the workers
     most = 0
     with Cluster(workers=2, block_rows=100, least_bytes=0, exchange=f"file://{bucket}") as engine:
         assert engine.shares_files
@@ -112,6 +116,9 @@ def test_arrays_go_through_a_url_where_workers_share_no_folder(
                 os.kill(next(iter(engine.client.run(os.getpid).values())), signal.SIGKILL)
 
         assert content(gathered(pair, engine, count_and_kill)) == expected
+        opened = {each.parent for paths in engine.client.run(opened_files).values() for each in paths}
+        assert opened
+        assert all(each.parent == copies for each in opened)  # not the files of the calling process
         gc.collect()
         engine._remove_gone()
         assert most > 10
@@ -119,11 +126,48 @@ def test_arrays_go_through_a_url_where_workers_share_no_folder(
     assert not list(bucket.iterdir())
 
 
+def opened_files() -> list[Path]:
+    """Files that a worker has open."""
+    return list(worker._open_files)
+
+
+def test_copies_of_two_runs_and_of_many_threads_do_not_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run has a folder; what is gone there goes here, and nothing that another thread is about to have."""
+    monkeypatch.setattr(remote, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folders = [RemoteFolder.within(f"file://{tmp_path}/bucket") for _ in range(2)]
+    for each in folders:
+        each.make()
+        np.save(tmp_path / "one.npy", np.arange(10))
+        each.put(tmp_path / "one.npy")
+    own, other = (worker._copies_of(each) for each in folders)
+    kept = other.path_of("one.npy")
+    found = at_once([lambda: own.path_of("one.npy").read_bytes() for _ in range(4)], 4)
+    assert len(set(found)) == 1
+    path = own.save(np.arange(5))
+    folders[0].remove("one.npy")
+    (own.folder / "half.npy").touch()
+    np.save(tmp_path / "two.npy", np.arange(2))
+    folders[0].put(tmp_path / "two.npy")
+    own.path_of("two.npy")
+    assert {each.name for each in own.folder.iterdir()} == {"two.npy", "half.npy", path.name}
+    worker.forget_files(folders[0])
+    assert not own.folder.exists()
+    assert kept.exists()
+    worker.forget_files(folders[1])
+
+
+def test_workers_that_cannot_read_at_a_url_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RemoteFolder, "put", lambda _self, _file: None)  # so that nothing is there
+    with pytest.raises(InputError, match=r"2 of 2 workers cannot read there \(.*[.]npy\)"):
+        Cluster(workers=2, exchange=f"file://{tmp_path}/bucket")
+
+
 def test_a_url_that_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"--exchange file:.*cannot be written into.*s3fs"):
+    with pytest.raises(OutputError, match=r"--exchange file:.*cannot be copied there.*s3fs"):
         Cluster(workers=1, exchange=f"file://{tmp_path}/file/folder")
-    with pytest.raises(InputError, match=r"--exchange nowhere:.*cannot be written into.*nowhere"):
+    with pytest.raises(OutputError, match=r"--exchange nowhere:.*cannot be copied there.*nowhere"):
         Cluster(workers=1, exchange="nowhere://bucket")
 
 
@@ -224,7 +268,7 @@ def test_operands_lost_on_the_network_are_sent_again(cluster: Cluster, monkeypat
 def without_workers(folder: Path) -> Cluster:
     """An engine that places operands in a folder, with nobody to compute on them."""
     engine = object.__new__(Cluster)
-    engine.shares_files, engine._folder = True, folder
+    engine.shares_files, engine._folder, engine._remote = True, folder, None
     return engine
 
 

@@ -52,6 +52,14 @@ def test_a_method_that_is_too_large_is_refused_and_one_that_fits_is_offered(
     check_memory(pair.source, pair.target, Config(method="evidence", memory_limit=limit))
 
 
+def test_a_process_that_calls_workers_needs_less_memory() -> None:
+    pair = simulate(World(entities=4000, mean_facts=120, seed=1))
+    config = Config(method="evidence", memory_limit=2**26)
+    with pytest.raises(InputError, match="takes at least"):
+        check_memory(pair.source, pair.target, config)
+    check_memory(pair.source, pair.target, config, elsewhere=True)
+
+
 def test_a_run_of_evidence_above_the_limit_takes_the_limit_and_disk_instead() -> None:
     pair = simulate(World(entities=3000, mean_facts=40, seed=1))
     free = estimate(pair.source, pair.target, Config(memory_limit=2**40), unit=1.0)

@@ -10,14 +10,15 @@ import pytest
 
 from dualmatch import TemporalGraph
 from dualmatch.decode.forbidden import Forbidden
+from dualmatch.decode.one_to_one import chance_of
 from dualmatch.engine import InProcess
 from dualmatch.graph.literals import Literals
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Part, Problem
-from dualmatch.methods.evidence.rounds import changed, run_rounds
+from dualmatch.methods.evidence.rounds import changed, closing_round, next_round, run_rounds
 from dualmatch.methods.evidence.search import first_state
-from dualmatch.methods.evidence.state import Believed
+from dualmatch.methods.evidence.state import CERTAIN, Believed, RoundState
 from dualmatch.simulate import SimulatedPair, World, shuffled_copy, simulate
 
 WORLDS = {
@@ -234,6 +235,32 @@ def test_targets_that_many_may_share_are_shared() -> None:
     assert len(np.unique(pairs[:, 0])) == len(pairs)
     found = [(s, t) for (s, t), chance in zip(pairs.tolist(), confidence.tolist(), strict=True) if chance > 0.5]
     assert sum(expected[s] == t for s, t in found) > 0.8 * 2 * n
+
+
+@pytest.mark.parametrize("many_to_one", [False, True])
+def test_a_closing_round_keeps_seeds_and_what_only_they_could_teach(many_to_one: bool) -> None:
+    """And whoever is left may still have a partner that no search has listed, as far as targets are left for them."""
+    pair = simulate(WORLDS["thin"])
+    problem = Problem.of(pair.source, pair.target, many_to_one=many_to_one)
+    state = run_rounds(problem, max_rounds=4).state
+    seeds = state.believed.above(2.0).pairs
+    granted = problem.granting(seeds)
+    before = first_state(granted)
+    before = replace(before, model=state.model, alone=state.alone, elsewhere=state.elsewhere)
+    after = closing_round(granted, before)
+    assert (after.log_odds[after.find(seeds[:, 0], seeds[:, 1])] == CERTAIN).all()
+    assert after.model.coverage.tolist() == state.model.coverage.tolist()
+    assert after.model.overlap[0].tolist() != state.model.overlap[0].tolist()
+    is_left = ~np.isin(np.arange(problem.shape[0]), seeds[:, 0])
+    beside_seeds = after.find(np.arange(problem.shape[0])[is_left], np.full(int(is_left.sum()), seeds[0, 1])) >= 0
+    assert many_to_one or not beside_seeds.any()
+    usual = next_round(granted, before, whole=False)[0]  # in which seeds are weighed as all others
+    assert after.elsewhere[0][is_left].mean() == pytest.approx(usual.elsewhere[0][is_left].mean(), rel=0.1)
+    assert np.abs(chance_of(after.log_odds) - chance_of(usual.log_odds_of(*ends(after), -50.0))).max() < 0.2
+
+
+def ends(state: RoundState) -> tuple[np.ndarray, np.ndarray]:
+    return state.candidates.row, state.candidates.column
 
 
 @pytest.mark.parametrize("part", ["relations", "cavity", "open support"])

@@ -28,6 +28,8 @@ class EngineOptions:
     exchange: str | None
 
     def __post_init__(self) -> None:
+        from dualmatch.engine.remote import is_url
+
         for_dask = {"--scheduler": self.scheduler, "--workers": self.workers, "--exchange": self.exchange}
         for name, value in for_dask.items():
             if value is not None and self.kind != "dask":
@@ -36,7 +38,7 @@ class EngineOptions:
             raise InputError("--workers is for a local cluster; the one at --scheduler already has its workers")
         if self.threads is not None and self.kind == "dask":
             raise InputError("--threads goes with --engine process; workers of a cluster take one thread each")
-        if self.exchange is not None and "://" not in self.exchange and not Path(self.exchange).is_dir():
+        if self.exchange is not None and not is_url(self.exchange) and not Path(self.exchange).is_dir():
             raise InputError(f"--exchange {self.exchange}: no such folder; make it first")
 
     def check(self, method: str) -> None:

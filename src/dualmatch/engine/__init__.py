@@ -86,7 +86,7 @@ class Engine(Protocol):
     def each(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `map`, one result after the other, so that no more than a few need to be held."""
 
-    def one_by_one(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+    def long_blocks(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `each`, for blocks that use all threads of this process by themselves."""
 
     def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
@@ -95,7 +95,7 @@ class Engine(Protocol):
         Arrays in the arguments need not be placed, nor those of the object whose method the function is.
         """
 
-    def on_column(self, function: Callable[..., T], *arguments: Any) -> T:
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """As `on_columns`, for one call."""
 
     def paged(self, value: T) -> T:
@@ -159,13 +159,13 @@ class InProcess:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def one_by_one(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+    def long_blocks(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         return (function(*item) for item in items)
 
     def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         return at_once([partial(self._paged_result, function, item) for item in items], self.column_threads)
 
-    def on_column(self, function: Callable[..., T], *arguments: Any) -> T:
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
         return self.on_columns(function, [arguments])[0]
 
     def _paged_result(self, function: Callable[..., T], item: tuple[Any, ...]) -> T:

@@ -34,14 +34,14 @@ from dualmatch.engine.connection import (
 from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
 from dualmatch.engine.pages import Pages
 from dualmatch.engine.remote import RemoteFolder, is_url
-from dualmatch.engine.worker import SMALL_BYTES, computed, computed_in_files, forget_files, sees_copy, states_of
+from dualmatch.engine.worker import SMALL_BYTES, computed, computed_in_files, forget_files, states_of, why_unseen
 from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 
 logger = logging.getLogger(__name__)
 
 _RESUME: Final = "a run with --run can be resumed with --resume"
-_LONG_BLOCKS: Final = 16  # times as long as others that read as many bytes
+_LONG_BLOCKS: Final = 16  # such blocks are worth sending from this part of the bytes on
 _POLL_SECONDS: Final = 2.0
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
 _IDLE_SECONDS: Final = 120.0  # without a worker at work: on a busy machine, those that died take long to start again
@@ -97,15 +97,15 @@ class Cluster:
         self.block_rows, self.least_entries, self.least_bytes = block_rows, least_entries, least_bytes
         self._stack = ExitStack()
         try:
+            self._remote = RemoteFolder.within(exchange) if isinstance(exchange, str) and is_url(exchange) else None
+            if self._remote is not None:  # removed last, when no worker writes any more
+                self._stack.callback(self._remote.remove_all)
+                self._remote.make()
             self.client = connected(scheduler, workers or usable_cores(), connect_seconds, self._stack)
             self._stack.callback(leave, self.client)
-            self._remote = _remote_folder(exchange)
             is_here = exchange is not None and self._remote is None
             beside = Path(exchange).resolve() if exchange is not None and is_here else Path(tempfile.gettempdir())
             self._folder = self._stack.enter_context(folder_beside(beside / "dualmatch-exchange"))
-            if self._remote is not None:
-                self._stack.callback(self._remote.remove_all)
-                self._remote.make()
             self._copied: set[str] = set()  # files that are in the remote folder
             self.shares_files = self._workers_see_files() if self._remote is None else self._workers_see_copies()
             pages = Pages(self._folder, sys.maxsize, shared=True, least_bytes=SMALL_BYTES)
@@ -122,7 +122,7 @@ class Cluster:
         """Let the workers forget what they have mapped: a file that is removed takes up disk until nobody has it."""
         if self.client.status == "running":
             with suppress(Exception):
-                within(ANSWER_SECONDS, self.client.run, forget_files, self._folder)
+                within(ANSWER_SECONDS, self.client.run, forget_files, self._remote or self._folder)
 
     def __enter__(self) -> Self:
         return self
@@ -200,7 +200,7 @@ class Cluster:
         for result in self.map(computed_in_files, placed):
             yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
 
-    def one_by_one(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+    def long_blocks(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `each`, for smaller arrays, too, as each block takes long.
 
         Workers that see no common folder get the object whose method it is over the network.
@@ -215,7 +215,7 @@ class Cluster:
     def on_columns(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> list[T]:
         return [self.paged(result) for result in self.each(function, items)]
 
-    def on_column(self, function: Callable[..., T], *arguments: Any) -> T:
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
         return self.on_columns(function, [arguments])[0]
 
     def _as_path(self, array: np.ndarray) -> StoredArray | np.ndarray:
@@ -236,8 +236,8 @@ class Cluster:
 
     def _remove_gone(self) -> None:
         """Remove copies of files whose arrays nobody uses any more."""
-        while self._pages.gone:
-            name = self._pages.gone.popleft()
+        while self._pages.removed:
+            name = self._pages.removed.popleft()
             if self._remote is not None and name in self._copied:
                 self._copied.discard(name)
                 self._remote.remove(name)
@@ -349,18 +349,15 @@ class Cluster:
         probe = self._folder / f"{uuid.uuid4().hex}.npy"
         np.save(probe, np.arange(3), allow_pickle=False)
         self._remote.put(probe)
-        try:
-            seen = on_all_workers(self.client, sees_copy, self._remote, probe.name)
-        except InputError:
-            raise
-        except Exception as error:  # of whatever library fsspec calls there
-            raise InputError(
-                f"--exchange {self._remote.url}: the workers cannot read there ({in_brief(error)}); install what "
-                "fsspec needs for it on every worker, and let them have access"
-            ) from None
+        why = on_all_workers(self.client, why_unseen, self._remote, probe.name)
         self._remote.remove(probe.name)
         probe.unlink()
-        return bool(seen) and all(seen.values())
+        if unseen := [each for each in why.values() if each is not None]:
+            raise InputError(
+                f"--exchange {self._remote.url}: {len(unseen)} of {len(why)} workers cannot read there ({unseen[0]}); "
+                "install what fsspec needs for it on every worker, and give them access"
+            )
+        return bool(why)
 
     def _place_stored(self, operand: Any) -> StoredOperand:
         try:
@@ -370,13 +367,6 @@ class Cluster:
                 f"{self._folder}: cannot be written into ({error.strerror or error}); give --exchange a folder with "
                 "room for what the workers compute on"
             ) from error
-
-
-def _remote_folder(exchange: Path | str | None) -> RemoteFolder | None:
-    """A folder for this run at a URL; None for folders of the file system."""
-    if not isinstance(exchange, str) or not is_url(exchange):
-        return None
-    return RemoteFolder(f"{exchange.rstrip('/')}/dualmatch-exchange-{uuid.uuid4().hex}")
 
 
 class StalledError(Exception):

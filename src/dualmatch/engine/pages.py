@@ -67,7 +67,7 @@ class Pages:
         self.least_bytes = LEAST_BYTES if least_bytes is None else least_bytes
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self.bytes = self.most_bytes = 0  # in files now, and at most so far
-        self.gone: deque[str] = deque()  # names of files that were removed, where others have copies of them
+        self.removed: deque[str] = deque()  # names of files that were removed, of which there may be copies
         self._number = 0
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -142,7 +142,7 @@ class Pages:
         self.bytes -= size  # no lock: the collector may run while one is held
         if self.is_shared:
             _remove(path)
-            self.gone.append(path.name)
+            self.removed.append(path.name)
 
     @contextmanager
     def in_words(self) -> Iterator[None]:

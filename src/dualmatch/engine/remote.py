@@ -6,18 +6,21 @@ and maps it into memory as any other.
 
 from __future__ import annotations
 
-import os
-import shutil
+import atexit
 import tempfile
+import threading
 import time
-import weakref
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from dualmatch.errors import InputError, in_brief
+import numpy as np
+
+from dualmatch.errors import OutputError, in_brief
+from dualmatch.files.temporary import folder_beside
 
 _LOOK_SECONDS: Final = 5.0  # between two looks at which files are gone
 
@@ -37,6 +40,15 @@ class RemoteFolder:
 
     url: str
 
+    @classmethod
+    def within(cls, place: str) -> Self:
+        """A new folder at a place.
+
+        >>> RemoteFolder.within("s3://bucket/tmp").url.startswith("s3://bucket/tmp/dualmatch-exchange-")
+        True
+        """
+        return cls(f"{place}{'' if place.endswith('/') else '/'}dualmatch-exchange-{uuid.uuid4().hex}")
+
     def make(self) -> None:
         with self._in_words():
             self._system.makedirs(self._path, exist_ok=True)
@@ -48,15 +60,17 @@ class RemoteFolder:
 
     def get(self, name: str, folder: Path) -> Path:
         """Copy a file from there into a folder, where it has its name once it is whole."""
-        file, part = folder / name, folder / f"{name}.{os.getpid()}.part"
-        self._system.get_file(f"{self._path}/{name}", str(part))
-        part.replace(file)
+        file, part = folder / name, folder / f"{name}.{uuid.uuid4().hex}.part"
+        with self._in_words():
+            self._system.get_file(f"{self._path}/{name}", str(part))
+            part.replace(file)
         return file
 
     def names(self) -> set[str]:
         """The files that are there."""
-        self._system.invalidate_cache()
-        return {each.rsplit("/", 1)[-1] for each in self._system.ls(self._path, detail=False)}
+        with self._in_words():
+            self._system.invalidate_cache()
+            return {each.rsplit("/", 1)[-1] for each in self._system.ls(self._path, detail=False)}
 
     def remove(self, name: str) -> None:
         with suppress(Exception):  # what cannot be removed now goes with the folder
@@ -86,27 +100,55 @@ class RemoteFolder:
         try:
             yield
         except Exception as error:  # of whatever library fsspec calls
-            raise InputError(
-                f"--exchange {self.url}: cannot be written into ({in_brief(error)}); give a folder that all workers "
-                "see, or a URL that fsspec can write to (its library, such as s3fs, must be installed everywhere)"
+            raise OutputError(
+                f"--exchange {self.url}: files cannot be copied there or from there ({in_brief(error)}); give a folder "
+                "that all workers see, or a URL that fsspec can write to (its library, such as s3fs, and access to it "
+                "are needed in the calling process and on all workers)"
             ) from error
 
 
 class LocalCopies:
-    """Files of a remote folder in a temporary folder of this process; copies of what is gone there are removed."""
+    """Files of a remote folder in a temporary folder of this process; copies of what is gone there are removed.
+
+    The folder of a killed process is removed by the next one that makes some.
+    """
 
     def __init__(self, remote: RemoteFolder) -> None:
-        self.remote, self.folder = remote, Path(tempfile.mkdtemp(prefix="dualmatch-copies-"))
+        self.remote = remote
+        self._stack = ExitStack()
+        self.folder = self._stack.enter_context(folder_beside(Path(tempfile.gettempdir()) / "dualmatch-copies"))
+        self._whole: set[str] = set()  # files that are here and there
         self._looked = time.monotonic()
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._lock = threading.Lock()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Remove all copies."""
+        atexit.unregister(self.close)
+        self._stack.close()
 
     def path_of(self, name: str) -> Path:
         """The file of this name, copied if it is not here yet."""
-        file = self.folder / name
-        if file.exists():
-            return file
-        if time.monotonic() > self._looked + _LOOK_SECONDS:
-            self._looked = time.monotonic()
-            for gone in {each.name for each in self.folder.iterdir()} - self.remote.names():
-                (self.folder / gone).unlink(missing_ok=True)
-        return self.remote.get(name, self.folder)
+        with self._lock:
+            if name not in self._whole:
+                self._remove_gone()
+                self.remote.get(name, self.folder)
+                self._whole.add(name)
+        return self.folder / name
+
+    def save(self, array: np.ndarray) -> Path:
+        """Write an array to a new file, here and there."""
+        path = self.folder / f"{uuid.uuid4().hex}.npy"
+        np.save(path, array, allow_pickle=False)
+        self.remote.put(path)
+        with self._lock:
+            self._whole.add(path.name)
+        return path
+
+    def _remove_gone(self) -> None:
+        if time.monotonic() < self._looked + _LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
+        for gone in self._whole - self.remote.names():
+            (self.folder / gone).unlink(missing_ok=True)
+            self._whole.discard(gone)

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from dualmatch.engine.array_trees import StoredArray, travels, with_arrays
 from dualmatch.engine.operands import StoredOperand, forget_operands
 from dualmatch.engine.pages import let_go, mapped_file
 from dualmatch.engine.remote import LocalCopies, RemoteFolder
+from dualmatch.errors import in_brief
 
 T = TypeVar("T")
 
@@ -24,6 +26,7 @@ _MOST_RESIDENT: Final = 2**30  # bytes of a worker's mapped files in memory befo
 _open_files: dict[Path, np.ndarray] = {}
 _owners: dict[str, Any] = {}
 _copies: dict[str, LocalCopies] = {}
+_MAKING = Lock()  # while one thread makes the folder for copies
 
 
 def computed(function: Callable[..., T], *arguments: Any) -> T:
@@ -45,11 +48,10 @@ def computed_in_files(
     def written(array: np.ndarray) -> Any:
         if array.nbytes < SMALL_BYTES:
             return array
-        folder = exchange if isinstance(exchange, Path) else _copies_of(exchange).folder
-        path = folder / f"{uuid.uuid4().hex}.npy"
-        np.save(path, array, allow_pickle=False)
         if isinstance(exchange, RemoteFolder):
-            exchange.put(path)
+            return StoredArray.of(mapped_file(_copies_of(exchange).save(array)))
+        path = exchange / f"{uuid.uuid4().hex}.npy"
+        np.save(path, array, allow_pickle=False)
         return StoredArray.of(mapped_file(path))
 
     result: T = with_arrays(function(*given), written, {}, cached=travels)
@@ -74,11 +76,10 @@ def _read(value: Any, exchange: Path | RemoteFolder) -> Any:
 
 
 def _copies_of(remote: RemoteFolder) -> LocalCopies:
-    found = _copies.get(remote.url)
-    if found is None:
-        _copies.clear()  # of runs that have ended
-        found = _copies[remote.url] = LocalCopies(remote)
-    return found
+    with _MAKING:
+        if remote.url not in _copies:
+            _copies[remote.url] = LocalCopies(remote)
+        return _copies[remote.url]
 
 
 def _opened(path: Path) -> np.ndarray:
@@ -99,16 +100,16 @@ def _resident_bytes() -> int:
     return int(getattr(memory, "shared", memory.rss))
 
 
-def forget_files(folder: Path) -> None:
-    """Close all files of a run that has ended, which was in this folder."""
+def forget_files(exchange: Path | RemoteFolder) -> None:
+    """Close all files of a run that has ended, and remove the copies of them."""
     _owners.clear()
-    for copies in _copies.values():
-        for path in [each for each in list(_open_files) if copies.folder in each.parents]:
-            _open_files.pop(path, None)
-    _copies.clear()
     forget_operands()
+    copies = _copies.pop(exchange.url, None) if isinstance(exchange, RemoteFolder) else None
+    folder = exchange if isinstance(exchange, Path) else None if copies is None else copies.folder
     for path in [each for each in list(_open_files) if folder in each.parents]:
         _open_files.pop(path, None)
+    if copies is not None:
+        copies.close()
 
 
 def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:
@@ -127,6 +128,10 @@ def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:
     return states
 
 
-def sees_copy(remote: RemoteFolder, name: str) -> bool:
-    """Whether this process can read a file of the remote folder."""
-    return len(mapped_file(_copies_of(remote).path_of(name))) > 0
+def why_unseen(remote: RemoteFolder, name: str) -> str | None:
+    """Why this process cannot read a file of the remote folder; None where it can."""
+    try:
+        mapped_file(_copies_of(remote).path_of(name))
+    except Exception as error:  # of whatever library fsspec calls
+        return in_brief(error.__cause__ if isinstance(error.__cause__, Exception) else error)
+    return None

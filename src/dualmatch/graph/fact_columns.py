@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,9 @@ class FactColumns:
     def n_facts(self) -> int:
         return len(self.head)
 
-    @property
+    @cached_property
     def times(self) -> tuple[Ints, Ints]:
+        """Begins and ends of all facts, then those of all entity dates."""
         return all_times(self.begin, self.end, self.dates)
 
 

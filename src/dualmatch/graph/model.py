@@ -309,6 +309,10 @@ class TemporalGraph:
         )
 
 
+AnyGraph = TemporalGraph | FactColumns
+"""A graph, or what it says without its names."""
+
+
 def _distinct_rows(*columns: Ints) -> int:
     """Count distinct rows: sorted, a row is new where any column differs from the row before."""
     if not len(columns[0]):

@@ -64,7 +64,7 @@ def find_candidates(
     engine = engine or InProcess()
     by_row = _best_of(scored.source, scored.target, n_candidates, engine)
     by_column = _best_of(scored.target, scored.source, n_candidates, engine)
-    return engine.on_column(_best_of_either, by_row, by_column, scored.among, shape)
+    return engine.call(_best_of_either, by_row, by_column, scored.among, shape)
 
 
 def _best_of_either(
@@ -83,9 +83,9 @@ def _best_of_either(
 
 def _best_of(left: sp.csr_matrix, right: sp.csr_matrix, n_best: int, engine: Engine) -> sp.csr_matrix:
     """The best of `right` for each row of `left`."""
-    product = _Product(left, engine.on_column(_transposed, right), n_best, engine.threads)
+    product = _Product(left, engine.call(_transposed, right), n_best, engine.threads)
     shape = left.shape[0], right.shape[0]
-    return stacked(engine.one_by_one(product.best, engine.spans(shape[0])), shape, engine)
+    return stacked(engine.long_blocks(product.best, engine.spans(shape[0])), shape, engine)
 
 
 def _transposed(matrix: sp.csr_matrix) -> sp.csr_matrix:

@@ -87,6 +87,7 @@ class Dates:
 
     @property
     def n_precisions(self) -> int:
+        """Year, month and day; one for opaque times."""
         return len(self.distinct.number)
 
     def numbers(self, level: int, facts: Ids | None = None) -> Ints:
@@ -111,7 +112,7 @@ class Dates:
 
 def dates_of(codes: tuple[Ids, Ids], opaque: bool) -> tuple[Dates, Dates]:
     """Dates of both graphs; opaque times have one precision only."""
-    both = np.concatenate(codes)
+    both = np.concatenate(codes).astype(np.int64)
     known = both != UNKNOWN
     earliest = int(both.min(where=known, initial=np.iinfo(np.int64).max)) if known.any() else 0
     after, date = numbered(np.where(known, both - earliest + 1, 0))  # 0: no date

@@ -11,12 +11,10 @@ from typing import Final, Literal
 import numpy as np
 
 from dualmatch.graph.arrays import Ids, Ints
-from dualmatch.graph.fact_columns import FactColumns
-from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.model import AnyGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
 
 Moment = Literal["begin", "end", "interval"]
-Graph = TemporalGraph | FactColumns
 
 ABSENT: Final = -1
 _USUAL: Final = 0.5
@@ -47,7 +45,7 @@ class FactSides:
     n_directed: int
 
 
-def fact_sides(source: Graph, target: Graph) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
+def fact_sides(source: AnyGraph, target: AnyGraph) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
     """Sides of both graphs, and the time kinds they share.
 
     A fact known to the day is also known to its month and year, so a fact known to the year still meets it there.
@@ -74,7 +72,7 @@ def fact_sides(source: Graph, target: Graph) -> tuple[FactSides, FactSides, tupl
     return of_source, of_target, tuple(kinds)
 
 
-def time_kinds(source: Graph, target: Graph) -> tuple[TimeKind, ...]:
+def time_kinds(source: AnyGraph, target: AnyGraph) -> tuple[TimeKind, ...]:
     """The time kinds two graphs share, without numbering their times."""
     moments: tuple[Moment, ...] = ("begin",) if _are_points(source, target) else ("begin", "end", "interval")
     return tuple(
@@ -85,20 +83,20 @@ def time_kinds(source: Graph, target: Graph) -> tuple[TimeKind, ...]:
     )
 
 
-def _has_moment(graph: Graph, moment: Moment, precision: Precision | None) -> bool:
+def _has_moment(graph: AnyGraph, moment: Moment, precision: Precision | None) -> bool:
     begins, ends = (_at_precision(codes, precision) != ABSENT for codes in graph.times)
     return bool({"begin": begins, "end": ends, "interval": begins & ends}[moment].any())
 
 
-def _are_points(source: Graph, target: Graph) -> bool:
+def _are_points(source: AnyGraph, target: AnyGraph) -> bool:
     return all(bool(np.equal(*graph.times).all()) for graph in (source, target))
 
 
-def _precisions(source: Graph, target: Graph) -> tuple[Precision | None, ...]:
+def _precisions(source: AnyGraph, target: AnyGraph) -> tuple[Precision | None, ...]:
     return (None,) if source.opaque_times or target.opaque_times else tuple(Precision)
 
 
-def _usual_kind(source: Graph, target: Graph, times: list[tuple[Ints, Ints]]) -> int:
+def _usual_kind(source: AnyGraph, target: AnyGraph, times: list[tuple[Ints, Ints]]) -> int:
     """The last kind, and so the most exact, that half of the entity dates of either graph have; else the first."""
     usual = 0
     for kind, numbers in enumerate(times):
@@ -108,7 +106,7 @@ def _usual_kind(source: Graph, target: Graph, times: list[tuple[Ints, Ints]]) ->
     return usual
 
 
-def _sides(graph: Graph, times: list[Ints], usual: int) -> FactSides:
+def _sides(graph: AnyGraph, times: list[Ints], usual: int) -> FactSides:
     n_facts, dates = graph.n_facts, graph.dates
     ends = np.concatenate([graph.head, graph.tail])
     order = np.sort((ends.astype(np.int64) << 32) | np.arange(2 * n_facts)) & 0xFFFFFFFF  # faster than a stable argsort

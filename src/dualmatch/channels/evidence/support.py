@@ -123,8 +123,8 @@ def find_support(
     """
     engine = engine or InProcess(threads=1)
     others = candidates if supporters is None else supporters
-    listed_live = once(kept, "live", lambda: engine.on_column(Live.of, others, live))
-    joins = once(kept, "joins", lambda: engine.on_column(find_joins, sides, unknown))
+    listed_live = once(kept, "live", lambda: engine.call(Live.of, others, live))
+    joins = once(kept, "joins", lambda: engine.call(find_joins, sides, unknown))
     search = SupportSearch(candidates, sides, odds, gaps, unknown, listed_live, joins)
     squares, opens, listed = (engine.columns(), *((engine.columns(), engine.columns()) for _ in range(2)))
     n_slots, edges = [0, 0], [[0] * 6]
@@ -154,8 +154,8 @@ def find_support(
             numbering = once(kept, ("slots", view), partial(SlotNumbers.of, others, ties, view))
             keys = once(kept, ("keys", view), partial(numbering.keys, *slots_of_supporters[view]))
         else:
-            numbering = engine.on_column(SlotNumbers.of, candidates, ties, view)
-            keys = engine.on_column(numbering.keys, *slots[view])
+            numbering = engine.call(SlotNumbers.of, candidates, ties, view)
+            keys = engine.call(numbering.keys, *slots[view])
         mirrors = _Mirrors(ties.mirror, slots[view][1], numbering, keys, len(supporter), among_candidates)
         spans = [(supporter[slice(*span)], slot[view][slice(*span)]) for span in spans_of(len(supporter), _AT_ONCE)]
         columns = engine.columns()

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
-from dualmatch.graph.fact_columns import FactColumns
 from dualmatch.graph.hashing import mixed
-from dualmatch.graph.model import TemporalGraph
+from dualmatch.graph.model import AnyGraph
 from dualmatch.graph.ordering import order_by, without_repeats
 
 Lookup = Callable[[Ids], Ids]
@@ -52,7 +51,7 @@ class Ties:
     side: Ids  # row of the fact in the graph; plus the graph's number of facts where the entity is its tail
 
     @classmethod
-    def of(cls, graph: TemporalGraph | FactColumns, most_facts: int = MOST_FACTS) -> Self:
+    def of(cls, graph: AnyGraph, most_facts: int = MOST_FACTS) -> Self:
         """The ties of a graph.
 
         >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "wrote", "Charles", "1843")])
@@ -145,7 +144,7 @@ class Ties:
         return Places(self.entity * self.n_entities + self.neighbour)
 
     @classmethod
-    def ready(cls, graph: TemporalGraph | FactColumns) -> Self:
+    def indexed(cls, graph: AnyGraph) -> Self:
         """The ties of a graph, with what `find` needs computed already."""
         ties = cls.of(graph)
         ties.places.of(np.zeros(1, dtype=np.int64))
@@ -156,7 +155,7 @@ class Ties:
         return self.places.of(entity * self.n_entities + neighbour)
 
 
-def _by_words(graph: TemporalGraph | FactColumns, fact: Ids, most_facts: int) -> NDArray[np.uint64]:
+def _by_words(graph: AnyGraph, fact: Ids, most_facts: int) -> NDArray[np.uint64]:
     """A number for each fact, listed from both ends, that is the same from either and depends on its words alone.
 
     It orders facts of one tie and one date where a tie is too long; where none is, nothing is computed.

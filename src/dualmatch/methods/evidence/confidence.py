@@ -238,9 +238,9 @@ def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
         share_of[donors[:, side]] = np.where(gone[side], 0.0, keep)
         of_dates = keys[side][graph.dates.entity] ^ relation_keys[side][graph.dates.relation]
         dates = _drawn(of_dates, 5) < share_of[graph.dates.entity]
-        facts = problem.engine.on_column(_kept_rows, graph.head, graph.tail, keys[side], share_of)
+        facts = problem.engine.call(_kept_rows, graph.head, graph.tail, keys[side], share_of)
         graphs.append(graph.with_facts(facts, np.flatnonzero(dates)))
-        sides.append(problem.engine.on_column(_thinned_side, problem.sides[side], keys[side], share_of))
+        sides.append(problem.engine.call(_thinned_side, problem.sides[side], keys[side], share_of))
         if problem.dated is not None:
             dated.append(problem.dated[side].at(dates[problem.dated[side].row]))
     thin = replace(problem, source=graphs[0], target=graphs[1])

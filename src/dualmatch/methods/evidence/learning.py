@@ -59,7 +59,7 @@ def learnt(
     by_tie = None
     if support is not None:
         supported = state.candidates if moving is None else state.candidates.at(moving)
-        by_tie = engine.on_column(evidence_by_tie, supported, believed, support, state.by_slot, problem.ties)
+        by_tie = engine.call(evidence_by_tie, supported, believed, support, state.by_slot, problem.ties)
     seen = ties_in_both(problem.sides, believed, by_tie, engine)
     odds = model.odds
     if "relations" not in problem.without:
@@ -73,7 +73,7 @@ def learnt(
         model = replace(model, dates=dates)
     if evidence is not None:
         shown = state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage
-        model = replace(model, coverage=engine.on_column(coverage_weights, *shown))
+        model = replace(model, coverage=engine.call(coverage_weights, *shown))
     return state.with_model(model)
 
 
@@ -83,7 +83,7 @@ def names_learnt(problem: Problem, state: RoundState) -> RoundState:
         return state
     compared = problem.names.compare(state.candidates)
     agreement = problem.names.learnt(compared, state.probability, problem.names.first_agreement)
-    return replace(state, model=replace(state.model, names=agreement, first_names=agreement))
+    return state.with_model(replace(state.model, names=agreement, first_names=agreement))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def ties_in_both(
     for found in engine.each(between.shared, spans_of(sides[0].ties.n_ties, _TIES_AT_ONCE)):
         ties.append(found[:2])
         facts.append(found[2:])
-    return engine.on_column(between.summary, *ties.arrays(), *facts.arrays(), engine.column_threads)
+    return engine.call(between.summary, *ties.arrays(), *facts.arrays(), engine.column_threads)
 
 
 @dataclass(frozen=True, eq=False)

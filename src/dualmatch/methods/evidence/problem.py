@@ -85,14 +85,18 @@ class Problem:
 
     @cached_property
     def ties(self) -> tuple[Ties, Ties]:
-        source, target = self.engine.on_columns(Ties.ready, [(graph.columns,) for graph in (self.source, self.target)])
+        source, target = self.engine.on_columns(
+            Ties.indexed, [(graph.columns,) for graph in (self.source, self.target)]
+        )
         return source, target
 
     @cached_property
     def sides(self) -> tuple[Side, Side]:
         """What the facts of both graphs say."""
         opaque = self.source.opaque_times or self.target.opaque_times
-        return self.engine.on_column(sides_of, *self.ties, opaque, self.engine.column_threads)
+        sides = self.engine.call(sides_of, *self.ties, opaque, self.engine.column_threads)
+        self.__dict__["ties"] = sides[0].ties, sides[1].ties  # of workers, they come back as other files
+        return sides
 
     @cached_property
     def dated(self) -> DatedPair | None:
@@ -117,7 +121,7 @@ class Problem:
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
-        return self.engine.on_column(fact_sides, self.source.columns, self.target.columns)
+        return self.engine.call(fact_sides, self.source.columns, self.target.columns)
 
     @property
     def views(self) -> tuple[FactSides, FactSides]:

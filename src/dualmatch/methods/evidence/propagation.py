@@ -135,7 +135,7 @@ class Propagation:
         unmatched:
             How likely it is that an entity's partner is none of its candidates.
         still:
-            Entities whose partner is settled: nobody asks what sharing nothing says of them, and the answer is 0.
+            Entities whose partner is settled: what sharing nothing says is not computed for these, and 0.
         """
         sides, terms = self.sides, self.terms
         sweep = SweepTerms.of(sides, terms, unmatched, engine)
@@ -147,8 +147,8 @@ class Propagation:
             target.append([part[3]])
         value, coverage = found.arrays()
         unknown = unmatched.unknown
-        is_open = engine.on_columns(open_facts, [(sides[side], unknown[side]) for side in (0, 1)])
-        shared = _NothingShared(sides, terms, self.model.coverage, unknown, (is_open[0], is_open[1]), still)
+        by_date = engine.on_columns(open_facts, [(sides[side], unknown[side]) for side in (0, 1)])
+        shared = _NothingShared(sides, terms, self.model.coverage, unknown, (by_date[0], by_date[1]), still)
         nothing = engine.on_columns(shared.value, [(0,), (1,)])
         return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, (nothing[0], nothing[1]))
 
@@ -243,15 +243,14 @@ class _NothingShared:
     terms: TieTerms
     coverage: Floats
     unknown: tuple[Floats, Floats]
-    open_facts: tuple[Floats, Floats]  # of each date, as `open_facts`
-
-    still: tuple[Flags, Flags] | None = None  # entities that nobody asks about
+    open_by_date: tuple[Floats, Floats]  # as `open_facts`
+    still: tuple[Flags, Flags] | None = None  # entities of which it is not computed
 
     def value(self, side: int) -> Floats:
         """As `Evidence.nothing`."""
         ties = self.sides[side].ties
         asked = None if self.still is None else np.flatnonzero(~self.still[side][ties.entity])
-        room = room_elsewhere(self.sides[side], self.open_facts[side], self.open_facts[1 - side], asked)
+        room = room_elsewhere(self.sides[side], self.open_by_date[side], self.open_by_date[1 - side], asked)
         every = slice(None) if asked is None else asked
         unseen = self.unknown[side][ties.neighbour[every]] * room
         return _log_mean(self.coverage, _missed(ties, self.terms.telling[side][every] * (1.0 - unseen), asked=asked))

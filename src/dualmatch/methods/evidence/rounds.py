@@ -93,10 +93,10 @@ def trial_round(problem: Problem, before: RoundState) -> RoundState:
 
 
 def closing_round(problem: Problem, before: RoundState) -> RoundState:
-    """Run a round in which seeds stand still, after which the model is learnt anew, apart from what only they show.
+    """Run a round that keeps seeds fixed, then learn the model anew, apart from coverage and how labels agree.
 
-    Nothing that a seed's neighbours say could change it. How well graphs cover an entity, and how labels agree, stays
-    as it was: among what is left after all links there are few pairs to learn it from, and the worst.
+    Nothing that a seed's neighbours say could change it. Coverage and labels stay as the rounds have learnt them: what
+    is left after all links are few pairs to learn them from, and the worst.
     """
     found = _search_again(problem, before, whole=False)
     moving = np.flatnonzero(~problem.is_given(found.candidates.row, found.candidates.column))
@@ -184,7 +184,7 @@ def _swept(
     if learns:  # how many are alone is learnt anew in each round: what was believed wrongly is unlearnt
         model = model.with_even_chances()
     log_odds, by_slot, unmatched = start.log_odds.copy(), start.by_slot, start.unmatched
-    still, all_move = _Still.of(start, moving), len(moving) == len(start.candidates)
+    still, all_move = _Still.of(start, moving, problem.many_to_one), len(moving) == len(start.candidates)
     messages: tuple[Floats, Floats] | None = None
     dates, no_dates = _evidence_of_dates(problem, candidates, model)
     for _ in range(_SWEEPS):
@@ -216,9 +216,10 @@ class _Still:
     """Entities of pairs that do not move: their chances, nan for all other entities."""
 
     unmatched: Unmatched
+    many_to_one: bool
 
     @classmethod
-    def of(cls, start: RoundState, moving: Ids) -> Self:
+    def of(cls, start: RoundState, moving: Ids, many_to_one: bool) -> Self:
         still = np.delete(np.arange(len(start.candidates)), moving)
         ends = start.candidates.row[still], start.candidates.column[still]
 
@@ -230,13 +231,15 @@ class _Still:
         return cls(
             Unmatched(
                 both(lambda side: of_still(side, start.alone)), both(lambda side: of_still(side, start.elsewhere))
-            )
+            ),
+            many_to_one,
         )
 
     @cached_property
     def entities(self) -> tuple[Flags, Flags]:
-        """Which entities they are."""
-        return both(lambda side: ~np.isnan(self.unmatched.alone[side]))
+        """Which entities they are; no targets where those may be taken twice."""
+        source, target = both(lambda side: ~np.isnan(self.unmatched.alone[side]))
+        return source, target & (not self.many_to_one)
 
     def apart(self, evidence: Evidence) -> Evidence:
         """The evidence, in which they are nobody's partner elsewhere."""
@@ -281,7 +284,9 @@ def _matched(
     engine = problem.engine
     for _ in range(2):
         given = candidates, value, evidence.nothing, Priors.of(model, problem.classes), messages, _ITERATIONS
-        marginals = engine.on_column(matched, *given, problem.many_to_one, engine.column_threads)
+        marginals = engine.call(
+            partial(matched, many_to_one=problem.many_to_one, threads=engine.column_threads), *given
+        )
         messages = marginals.messages
         if still is not None:
             model = model.with_alone(still.joined(marginals.unmatched).alone, problem.classes)
@@ -331,7 +336,7 @@ def run_rounds(
             before, state, n_tokens = problem.given, first_state(problem, runner), 0
             first_pairs = state.believed.pairs
         else:
-            before = state.believed.pairs
+            before = state.with_pairs(problem.engine).believed.pairs
             start_from = emboldened(problem, state) if number <= _PATIENCE else state
             state, n_tokens = next_round(problem, start_from, whole, runner)
         after = state.believed.pairs
@@ -413,7 +418,8 @@ def closed(problem: Problem, state: RoundState, links: Ids) -> RoundState:
         if changed(before, after) <= _CLOSED_SHARE * len(links):
             break
         before = after
-    return state.joined(now, taken)
+    kept = taken[0], taken[1] & (not problem.many_to_one)  # other sources may have the target of a link
+    return problem.engine.call(state.joined, now, kept).with_pairs(problem.engine)
 
 
 def _certain(state: RoundState, links: Ids, taken: tuple[Flags, Flags]) -> RoundState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -113,7 +114,7 @@ def candidates_of(
     by_name = problem.names.similar if problem.names is not None and named else None
     last = None if before is None else _LastRound(before.candidates, before.log_odds, _closed(problem, before))
     choice = _Choice(problem.given, problem.forbidden, problem.many_to_one, by_name, last)
-    return problem.engine.on_column(choice.among, similarity)
+    return problem.engine.call(choice.among, similarity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +239,8 @@ def first_values(problem: Problem, similarity: sp.csr_matrix, candidates: Candid
         return np.zeros(len(candidates))
     engine = problem.engine
     is_small = similarity.nnz < engine.least_entries
-    plan = engine.on_column(_plan, similarity) if is_small else _plan(similarity, engine)
-    return engine.on_column(_plan_values, plan, candidates)
+    plan = engine.call(_plan, similarity) if is_small else _plan(similarity, engine)
+    return engine.call(_plan_values, plan, candidates)
 
 
 def _plan(similarity: sp.csr_matrix, engine: Engine | None = None) -> sp.csr_array:
@@ -277,5 +278,6 @@ def _by_names(problem: Problem, candidates: Candidates, value: Floats, model: Mo
 def _matched_by(problem: Problem, candidates: Candidates, value: Floats, model: Model) -> Marginals:
     """The matching by these values alone."""
     nothing = np.zeros(problem.shape[0]), np.zeros(problem.shape[1])
-    given = candidates, value, nothing, Priors.of(model, problem.classes), None, 30, problem.many_to_one
-    return problem.engine.on_column(matched, *given, problem.engine.column_threads)
+    engine = problem.engine
+    matching = partial(matched, many_to_one=problem.many_to_one, threads=engine.column_threads)
+    return engine.call(matching, candidates, value, nothing, Priors.of(model, problem.classes))

@@ -194,7 +194,7 @@ class RoundState:
     def with_pairs(self, engine: Engine) -> Self:
         """The same, with its pairs chosen by the engine."""
         if "pairs" not in self.__dict__:
-            self.__dict__["pairs"] = engine.on_column(Believed.of, self.candidates, self.log_odds)
+            self.__dict__["pairs"] = engine.call(Believed.of, self.candidates, self.log_odds)
         return self
 
     def with_model(self, model: Model) -> Self:
@@ -222,10 +222,9 @@ class RoundState:
     ) -> tuple[Floats, Floats]:
         """What the ties of this state added, for the slots of another list of candidates."""
 
-        def carried(view: int) -> Slotted:
-            return self.candidates, self.slots[view], self.by_slot[view], candidates, slots[view], n_ties[view]
-
-        source, target = engine.on_columns(_carried, [carried(0), carried(1)])
+        own = self.candidates
+        views = [(own, self.slots[view], self.by_slot[view], candidates, slots[view], n_ties[view]) for view in (0, 1)]
+        source, target = engine.on_columns(_carried, views)
         return source, target
 
     def joined(self, other: RoundState, taken: tuple[Flags, Flags]) -> RoundState:
@@ -273,10 +272,6 @@ class RoundState:
         candidate, tie = self.slots[view]
         kept = np.flatnonzero(number[candidate] >= 0) if len(candidate) else np.zeros(0, np.int64)
         return number[candidate[kept]].astype(np.int32), tie[kept], self.by_slot[view][kept]
-
-
-Slotted = tuple[Candidates, tuple[Ints, Ints], Floats, Candidates, tuple[Ints, Ints], int]
-"""Candidates with slots of one view and what they added, other candidates with their slots, and how many ties are."""
 
 
 def _carried(
