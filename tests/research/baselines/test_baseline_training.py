@@ -10,6 +10,8 @@ from dualmatch.channels.relational.edges import build_structure
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.research.baselines import poincare, translational
 from dualmatch.research.baselines.edge_attention import EdgeGraph, EdgeVectors
+from dualmatch.research.baselines.hyperbolic import _met
+from dualmatch.research.baselines.row_products import inner, squares
 from dualmatch.research.baselines.training import (
     WeightedPattern,
     adagrad,
@@ -19,7 +21,7 @@ from dualmatch.research.baselines.training import (
     truncated_normal,
     weighted_sum,
 )
-from dualmatch.research.baselines.views import Task
+from dualmatch.research.baselines.views import Task, bridged_adjacency
 from dualmatch.simulate import World, simulate
 
 
@@ -130,6 +132,71 @@ def test_the_poincare_ball() -> None:
     of = t[pattern.row]
     expected = poincare.poincare((moved - of).square().sum(1), moved.square().sum(1), of.square().sum(1))
     torch.testing.assert_close(poincare.moved_distance(pattern, r, t, x), expected)
+
+
+def test_gradients_in_the_poincare_ball() -> None:
+    x, y, z, one = ((0.2 * doubles(n, 4, seed=n + k)).detach().requires_grad_(True) for k, n in enumerate((5, 5, 5, 1)))
+    pattern = WeightedPattern(np.array([0, 0, 1, 4]), np.array([3, 2, 2, 0]), (5, 5))
+    for function in (poincare.exp0, poincare.log0, squares):
+        assert torch.autograd.gradcheck(function, (x,))
+    for function in (poincare.mobius_add, poincare.pair_distance, inner):
+        assert torch.autograd.gradcheck(function, (x, y))
+    assert torch.autograd.gradcheck(poincare.mobius_add, (x, one))
+    assert torch.autograd.gradcheck(lambda x, y: poincare.far_distance(pattern, x, y), (x, y))
+    assert torch.autograd.gradcheck(lambda r, t, x: poincare.moved_distance(pattern, r, t, x), (x, y, z))
+
+
+def test_maps_of_the_ball_are_their_plain_twins() -> None:
+    x, y = (poincare.exp0(doubles(6, 4, seed=seed)) for seed in (0, 1))
+    xy, xx, yy = ((a * b).sum(1, keepdim=True) for a, b in ((x, y), (x, x), (y, y)))
+    expected = ((1 + 2 * xy + yy) * x + (1 - xx) * y) / (1 + 2 * xy + xx * yy)
+    torch.testing.assert_close(poincare.mobius_add(x, y), expected)
+    far = torch.full((1, 3), 9.0, dtype=torch.float64)  # beyond what tanh tells from 1
+    at_edge = poincare.exp0(far)
+    assert float(at_edge.norm()) == pytest.approx(1 - 1e-5)
+    assert float(poincare.mobius_add(at_edge, at_edge).norm()) <= 1 - 1e-5 + 1e-9
+    zero = torch.zeros(1, 3, dtype=torch.float64, requires_grad=True)
+    poincare.mobius_add(poincare.exp0(zero), poincare.log0(zero)).sum().backward()
+    torch.testing.assert_close(zero.grad, torch.full_like(zero, 2.0))  # a bias starts at 0 and learns
+
+
+def test_single_precision_is_enough_in_the_ball() -> None:
+    """HyperKA was published in double precision."""
+    exact = [(0.3 * doubles(40, 75, seed=seed)).detach().requires_grad_(True) for seed in (0, 1)]
+    rounded = [x.detach().float().requires_grad_(True) for x in exact]
+    with torch.no_grad():
+        exact[1][0] = exact[0][0] + 1e-4  # near to each other
+        rounded[1][0] = exact[1][0]
+    for pair in (exact, rounded):
+        x, y = (poincare.exp0(each / 4) for each in pair)
+        (poincare.pair_distance(poincare.mobius_add(x, y), y) + poincare.pair_distance(x, y)).sum().backward()
+    for one, other in zip(exact, rounded, strict=True):
+        assert one.grad is not None
+        assert other.grad is not None
+        assert float((one.grad - other.grad).norm() / one.grad.norm()) < 1e-3
+
+
+def test_rows_keep_only_the_columns_that_they_meet() -> None:
+    adjacency = bridged_adjacency(task_of())
+    rows = np.array([1, 4, 30])
+    met, restricted = _met(adjacency[rows])
+    assert {*met.tolist()} >= {*rows.tolist()}  # every entity has a loop
+    expected = adjacency.toarray()[rows]
+    np.testing.assert_array_equal(restricted.toarray(), expected[:, met])
+    assert not np.delete(expected, met, axis=1).any()
+
+
+def test_edges_between_seeds_are_in_both_graphs() -> None:
+    task = task_of()
+    found, own = bridged_adjacency(task).toarray() > 0, task.neighbours.toarray() > 0
+    partner = np.arange(task.n)
+    partner[task.seeds[:, 0]], partner[task.seeds[:, 1]] = task.seeds[:, 1], task.seeds[:, 0]
+    seeds = np.flatnonzero(partner != np.arange(task.n))
+    among = np.ix_(seeds, seeds)
+    expected = own | np.eye(task.n, dtype=bool)
+    expected[among] |= own[np.ix_(partner[seeds], partner[seeds])]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, found.T)
 
 
 def test_similarity_in_the_ball_orders_by_distance() -> None:

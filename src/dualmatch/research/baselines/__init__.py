@@ -52,7 +52,7 @@ BASELINES: Final = {
     "aligne": Baseline("AlignE", "translational", "aligne", "greedy", 100, 500, 500),
     "mugnn": Baseline("MuGNN without rules", "multichannel", "mugnn", "greedy", 128, 500, 500, quoted="MuGNN"),
     "ke-gcn": Baseline("KE-GCN (TransE)", "convolutional", "ke_gcn", "greedy", 200, 20000, 2000, quoted="KE-GCN"),
-    "hyperka": Baseline("HyperKA", "hyperbolic", "hyperka", "csls", 75, 800, 200),
+    "hyperka": Baseline("HyperKA", "hyperbolic", "hyperka", "csls", 75, 800, 400),
     "trea": Baseline(
         "TREA (reconstruction)", "attentive", "trea", "csls", 100, 60, 60, needs_times=True, quoted="TREA"
     ),

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dualmatch.graph.arrays import Dense, Floats, Rows
+from dualmatch.research.baselines.row_products import combination, inner, squares
 from dualmatch.research.baselines.training import WeightedPattern, dots
 
 _EDGE: Final = 1 - 1e-5
@@ -18,49 +19,59 @@ _TINY: Final = 1e-15
 
 def exp0(v: Tensor) -> Tensor:
     """From the tangent space at 0 into the ball."""
-    length = v.norm(dim=1, keepdim=True).clamp_min(_TINY)
-    return _inside(torch.tanh(length) * v / length)
+    return combination(_exp0_weight, v)
+
+
+def _exp0_weight(vv: Tensor) -> tuple[Tensor]:
+    length = vv.clamp_min(_TINY**2).sqrt()
+    return (torch.tanh(length).clamp_max(_EDGE) / length,)
 
 
 def log0(x: Tensor) -> Tensor:
     """From the ball into the tangent space at 0."""
-    length = x.norm(dim=1, keepdim=True).clamp_min(_TINY)
-    tangent: Tensor = torch.atanh(length.clamp_max(_EDGE)) * x / length
-    return tangent
+    return combination(_log0_weight, x)
+
+
+def _log0_weight(xx: Tensor) -> tuple[Tensor]:
+    length = xx.clamp_min(_TINY**2).sqrt()
+    return (torch.atanh(length.clamp_max(_EDGE)) / length,)
 
 
 def mobius_add(x: Tensor, y: Tensor) -> Tensor:
-    """x ⊕ y."""
-    dot, xx, yy = (x * y).sum(1, keepdim=True), x.square().sum(1, keepdim=True), y.square().sum(1, keepdim=True)
-    return _inside(((1 + 2 * dot + yy) * x + (1 - xx) * y) / (1 + 2 * dot + xx * yy).clamp_min(_TINY))
+    """x ⊕ y; y may be a single row."""
+    return combination(_mobius_weights, x, y.expand_as(x))
 
 
-def _inside(x: Tensor) -> Tensor:
-    length = x.norm(dim=1, keepdim=True).clamp_min(_TINY)
-    shorter: Tensor = x * (_EDGE / length).clamp_max(1.0)
-    return shorter
+def _mobius_weights(xx: Tensor, xy: Tensor, yy: Tensor) -> tuple[Tensor, Tensor]:
+    a, b, c = 1 + 2 * xy + yy, 1 - xx, (1 + 2 * xy + xx * yy).clamp_min(_TINY)
+    squared = (a * a * xx + 2 * a * b * xy + b * b * yy) / (c * c)
+    inside = (_EDGE / squared.clamp_min(_TINY).sqrt()).clamp_max(1.0)
+    return a / c * inside, b / c * inside
 
 
 def poincare(squared: Tensor, xx: Tensor, yy: Tensor) -> Tensor:
-    """arcosh(1 + 2‖x − y‖² / ((1 − ‖x‖²)(1 − ‖y‖²))) from ‖x − y‖², ‖x‖², ‖y‖²."""
-    ratio: Tensor = 2 * squared.clamp_min(_TINY) / ((1 - xx) * (1 - yy))
-    return torch.log1p(ratio + torch.sqrt(ratio * (ratio + 2)))
+    """arcosh(1 + 2‖x − y‖² / ((1 − ‖x‖²)(1 − ‖y‖²))) from ‖x − y‖², ‖x‖², ‖y‖².
+
+    Written as 2 arsinh(√…), which is exact for small distances in single precision, too.
+    """
+    return 2 * torch.asinh((squared.clamp_min(_TINY) / ((1 - xx) * (1 - yy))).sqrt())
 
 
 def pair_distance(x: Tensor, y: Tensor) -> Tensor:
-    return poincare((x - y).square().sum(1), x.square().sum(1), y.square().sum(1))
+    difference = x - y
+    return poincare(squares(difference), squares(x), squares(y))
 
 
 def far_distance(pattern: WeightedPattern, x: Tensor, y: Tensor) -> Tensor:
     """Distances of each row's negatives, from inner products."""
-    xx, yy = x.square().sum(1).index_select(0, pattern.row), y.square().sum(1).index_select(0, pattern.column)
+    xx, yy = squares(x).index_select(0, pattern.row), squares(y).index_select(0, pattern.column)
     return poincare(xx + yy - 2 * dots(pattern, x, y), xx, yy)
 
 
 def moved_distance(pattern: WeightedPattern, r: Tensor, t: Tensor, x: Tensor) -> Tensor:
     """d(x ⊕ r, t) of each row's negatives x, from inner products: x ⊕ r = (a x + b r) / c."""
-    rr, tt, rt = (each.sum(1).index_select(0, pattern.row) for each in (r.square(), t.square(), r * t))
-    xx, xr, xt = x.square().sum(1).index_select(0, pattern.column), dots(pattern, r, x), dots(pattern, t, x)
+    rr, tt, rt = (each.index_select(0, pattern.row) for each in (squares(r), squares(t), inner(r, t)))
+    xx, xr, xt = squares(x).index_select(0, pattern.column), dots(pattern, r, x), dots(pattern, t, x)
     a, b, c = 1 + 2 * xr + rr, 1 - xx, (1 + 2 * xr + xx * rr).clamp_min(_TINY)
     zz = ((a * a * xx + 2 * a * b * xr + b * b * rr) / (c * c)).clamp_max(_EDGE**2)
     return poincare(zz + tt - 2 * (a * xt + b * rt) / c, zz, tt)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from scipy import sparse as sp
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -118,13 +119,12 @@ class WeightedPattern:
 
     def __init__(self, row: Ids, column: Ids, shape: tuple[int, int]) -> None:
         """Entries sorted by row."""
-        order = np.argsort(column, kind="stable")
-        starts, ends = (
-            np.searchsorted(index, np.arange(size + 1)) for index, size in zip((row, column[order]), shape, strict=True)
-        )
-        self.row, self.column, self.order = (torch.from_numpy(np.asarray(part)) for part in (row, column, order))
+        starts = np.searchsorted(row, np.arange(shape[0] + 1))
+        back = sp.csr_array((np.arange(len(row)), column, starts), shape=shape).tocsc()  # sorted by column, quickly
+        self.row, self.column, self.order = (torch.from_numpy(np.asarray(part)) for part in (row, column, back.data))
         self.forth = Pattern(torch.from_numpy(starts), self.column, shape)
-        self.back = Pattern(torch.from_numpy(ends), self.row[self.order], (shape[1], shape[0]))
+        ends = torch.from_numpy(back.indptr.astype(np.int64))
+        self.back = Pattern(ends, self.row[self.order], (shape[1], shape[0]))
 
 
 def listed(columns: Ids, n: int) -> WeightedPattern:

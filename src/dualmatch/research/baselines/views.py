@@ -109,3 +109,15 @@ def symmetric(matrix: sp.csr_array) -> sp.csr_array:
     scale = np.divide(1.0, np.sqrt(total), out=np.zeros(len(total)), where=total > 0)
     scaled = sp.diags_array(scale) @ matrix @ sp.diags_array(scale)
     return sp.csr_array(scaled, dtype=np.float32)
+
+
+def bridged_adjacency(task: Task) -> sp.csr_array:
+    """D^−½ A D^−½ with loops; an edge between two seeds is in both graphs."""
+    shared = np.arange(task.n)
+    shared[task.seeds[:, 0]], shared[task.seeds[:, 1]] = task.seeds[:, 1], task.seeds[:, 0]
+    edges = task.neighbours.tocoo()
+    both = (shared[edges.row] != edges.row) & (shared[edges.col] != edges.col)
+    row, column = np.append(edges.row, shared[edges.row[both]]), np.append(edges.col, shared[edges.col[both]])
+    matrix = task.counts(row, column, (task.n, task.n))
+    matrix.data[:] = 1.0
+    return symmetric(sp.csr_array(matrix + sp.eye_array(task.n)))
