@@ -4,8 +4,7 @@
 
 Seconds are from reading to the result; CPU seconds and peaks of resident memory (mapped files included) are those of
 the calling process and of each worker, what workers sent is Dask's own count. *Parallel* is the share of all CPU
-seconds that the workers spent. With --kill-every one worker,
-drawn at random, is killed every so many seconds.
+seconds that the workers spent. With --kill-every one worker, drawn at random, is killed every so many seconds.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ def measure(name: str, folder: Path, limit: str | None, engine: Engine | None, k
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2], help="none: this process alone")
     parser.add_argument("--memory-limit", help="of the calling process")
     parser.add_argument("--kill-every", type=float, help="seconds")
     parser.add_argument("--without-process", action="store_true", help="clusters only")

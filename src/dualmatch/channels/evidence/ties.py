@@ -54,6 +54,7 @@ class Ties:
     def of(cls, graph: AnyGraph, most_facts: int = MOST_FACTS) -> Self:
         """The ties of a graph.
 
+        >>> from dualmatch import TemporalGraph
         >>> graph = TemporalGraph.from_facts([("Ada", "met", "Charles", "1833"), ("Ada", "wrote", "Charles", "1843")])
         >>> ties = Ties.of(graph)
         >>> ties.entity.tolist(), ties.neighbour.tolist(), np.diff(ties.first_fact).tolist()
