@@ -10,8 +10,8 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Final, Self
+from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from dualmatch.channels.evidence.support import Slots, Support, find_support
 from dualmatch.channels.evidence.ties import marked
 from dualmatch.channels.evidence.tokens import Scale
 from dualmatch.channels.names import Comparison
-from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of
+from dualmatch.decode.one_to_one import Candidates, Marginals, chance_of
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
@@ -37,6 +37,7 @@ from dualmatch.methods.evidence.search import (
     search,
 )
 from dualmatch.methods.evidence.state import CERTAIN, Model, Round, RoundState, both
+from dualmatch.methods.evidence.still_pairs import StillPairs
 from dualmatch.methods.run_store import RunStore
 
 logger = logging.getLogger(__name__)
@@ -184,7 +185,7 @@ def _swept(
     if learns:  # how many are alone is learnt anew in each round: what was believed wrongly is unlearnt
         model = model.with_even_chances()
     log_odds, by_slot, unmatched = start.log_odds.copy(), start.by_slot, start.unmatched
-    still, all_move = _Still.of(start, moving, problem.many_to_one), len(moving) == len(start.candidates)
+    still, all_move = StillPairs.of(start, moving, problem.many_to_one), len(moving) == len(start.candidates)
     messages: tuple[Floats, Floats] | None = None
     dates, no_dates = _evidence_of_dates(problem, candidates, model)
     for _ in range(_SWEEPS):
@@ -211,51 +212,6 @@ def _swept(
     return state, evidence
 
 
-@dataclass(frozen=True, eq=False)
-class _Still:
-    """Entities of pairs that do not move: their chances, nan for all other entities."""
-
-    unmatched: Unmatched
-    many_to_one: bool
-
-    @classmethod
-    def of(cls, start: RoundState, moving: Ids, many_to_one: bool) -> Self:
-        still = np.delete(np.arange(len(start.candidates)), moving)
-        ends = start.candidates.row[still], start.candidates.column[still]
-
-        def of_still(side: int, chance: tuple[Floats, Floats]) -> Floats:
-            kept = np.full(len(chance[side]), np.nan)
-            kept[ends[side]] = chance[side][ends[side]]
-            return kept
-
-        return cls(
-            Unmatched(
-                both(lambda side: of_still(side, start.alone)), both(lambda side: of_still(side, start.elsewhere))
-            ),
-            many_to_one,
-        )
-
-    @cached_property
-    def entities(self) -> tuple[Flags, Flags]:
-        """Which entities they are; no targets where those may be taken twice."""
-        source, target = both(lambda side: ~np.isnan(self.unmatched.alone[side]))
-        return source, target & (not self.many_to_one)
-
-    def apart(self, evidence: Evidence) -> Evidence:
-        """The evidence, in which they are nobody's partner elsewhere."""
-        nothing = both(lambda side: np.where(self.entities[side], -np.inf, evidence.nothing[side]))
-        return replace(evidence, nothing=nothing)
-
-    def joined(self, moved: Unmatched) -> Unmatched:
-        """The chances of those that move, and of those that do not."""
-
-        def first_known(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-            return both(lambda side: np.where(np.isnan(one[side]), other[side], one[side]))
-
-        still = self.unmatched
-        return Unmatched(first_known(still.alone, moved.alone), first_known(still.elsewhere, moved.elsewhere))
-
-
 def _evidence_of_dates(problem: Problem, candidates: Candidates, model: Model) -> tuple[Floats, tuple[Floats, Floats]]:
     """What dates of the entities themselves say of each candidate, and of an entity whose dates nobody has."""
     dated, agreement = problem.dated, model.dates
@@ -278,7 +234,7 @@ def _matched(
     evidence: Evidence,
     model: Model,
     messages: tuple[Floats, Floats] | None,
-    still: _Still | None,
+    still: StillPairs | None,
 ) -> tuple[Marginals, Model]:
     """The matching, with how many entities of each size are alone; `still` is None where that is not to be learnt."""
     engine = problem.engine
