@@ -53,7 +53,7 @@ def test_a_method_that_is_too_large_is_refused_and_one_that_fits_is_offered(
 
 
 def test_a_process_that_calls_workers_needs_less_memory() -> None:
-    pair = simulate(World(entities=4000, mean_facts=120, seed=1))
+    pair = simulate(World(entities=4000, mean_facts=70, seed=1))
     config = Config(method="evidence", memory_limit=2**26)
     with pytest.raises(InputError, match="takes at least"):
         check_memory(pair.source, pair.target, config)
