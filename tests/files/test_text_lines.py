@@ -45,3 +45,19 @@ def test_a_folder_or_a_path_through_a_file_is_reported_in_words(tmp_path: Path) 
     for path in (tmp_path, tmp_path / "file" / "below", tmp_path / ("x" * 300)):
         with pytest.raises(InputError, match=r"cannot be read \(.+\); give a readable file$"):
             read_lines(path)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 2, 3, 7, 100])
+def test_files_read_in_parts_give_the_same_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int
+) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes("\ufeffa\tä\r\n\n\n5\t6\n7".encode())
+    whole = read_lines(path).rows()
+    monkeypatch.setattr("dualmatch.files.text_lines._BLOCK_BYTES", block_bytes)
+    assert read_lines(path).rows() == whole == [(1, "a\tä"), (4, "5\t6"), (5, "7")]
+    with pytest.raises(InputError, match=r"lines:5: 1 tab-separated column; a row has 2"):
+        read_fields(path, ("a", "b"), 2, "a row")
+    path.write_bytes(b"a\nb\n\xff\n")
+    with pytest.raises(InputError, match="lines:3: not UTF-8"):
+        read_lines(path)

@@ -195,7 +195,7 @@ def _read_times(path: Path, on_error: OnError, time_format: str | None) -> Times
 
 def _read_graph(folder: Path, side: str, times: TimesById | None) -> tuple[TemporalGraph, Ids]:
     triples, dates_file = folder / f"triples_{side}", folder / f"dates_{side}"
-    facts = as_ids(read_fields(triples, (*_FACT, *_TIMES), 3, "a fact", _LAYOUT), _FACT, triples)
+    facts = _read_facts(triples, times)
     dates = facts.head(0).drop("tail")
     if dates_file.exists():
         dates = as_ids(read_fields(dates_file, dates.columns[1:], 3, "a date"), _DATE, dates_file)
@@ -232,6 +232,24 @@ def _read_graph(folder: Path, side: str, times: TimesById | None) -> tuple[Tempo
     return graph, entity_ids
 
 
+def _read_facts(path: Path, times: TimesById | None) -> pl.DataFrame:
+    """The facts of a file, all ids as numbers; begin and end as text where some of them are none."""
+
+    def numbered(block: pl.DataFrame) -> pl.DataFrame:
+        return as_ids(as_ids(block, _FACT, path), _TIMES, path, *_span_of_time_ids(times))
+
+    given = path, (*_FACT, *_TIMES), 3, "a fact", _LAYOUT
+    try:
+        return read_fields(*given, numbered)
+    except InputError:  # once more as a whole: messages count all lines that are wrong, and begin with names
+        return as_ids(read_fields(*given), _FACT, path)
+
+
+def _span_of_time_ids(times: TimesById | None) -> tuple[int, int]:
+    # Without a calendar ids are the codes themselves: years before the common era may be among them.
+    return (_INT32.min + 1, _INT32.max) if times is None else (0, LARGEST_ID)
+
+
 def _read_names(path: Path, used: list[pl.Series], kind: str) -> tuple[Ids, tuple[str, ...]]:
     """Ids and names of an ``ent_ids`` or ``rel_ids`` file, in file order; without the file, the ids are the names."""
     used_ids = pl.concat(used).unique().sort()
@@ -265,9 +283,7 @@ def _time_columns(
     facts: pl.DataFrame, times: TimesById | None, path: Path
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Begin and end codes; a row of four columns is a point, one of three has no time."""
-    # Without a calendar ids are the codes themselves: years before the common era may be among them.
-    lowest, highest = (_INT32.min + 1, _INT32.max) if times is None else (0, LARGEST_ID)
-    facts = as_ids(facts, _TIMES, path, lowest, highest)
+    facts = as_ids(facts, _TIMES, path, *_span_of_time_ids(times))
     facts = facts.with_columns(end=pl.coalesce("end", "begin"))
     columns = []
     for place, name in enumerate(_TIMES):
