@@ -144,7 +144,9 @@ def test_copies_of_two_runs_and_of_many_threads_do_not_meet(tmp_path: Path, monk
     kept = other.path_of("one.npy")
     found = at_once([lambda: own.path_of("one.npy").read_bytes() for _ in range(4)], 4)
     assert len(set(found)) == 1
-    path = own.save(np.arange(5))
+    path = own.folder / "five.npy"
+    np.save(path, np.arange(5))
+    own.keep(path)
     folders[0].remove("one.npy")
     (own.folder / "half.npy").touch()
     np.save(tmp_path / "two.npy", np.arange(2))

@@ -198,8 +198,11 @@ class Columns:
         self._parts: list[list[np.ndarray]] = []
         self._writers: list[PageWriter] = []
 
-    def append(self, part: Sequence[np.ndarray]) -> None:
-        """Some more rows: an array a column."""
+    def append(self, part: Sequence[np.ndarray], shifts: Sequence[int] | None = None) -> None:
+        """Some more rows: an array a column, and what is to be added to each."""
+        if shifts is not None:
+            moved = zip(part, shifts, strict=True)
+            part = [column + column.dtype.type(shift) if shift else column for column, shift in moved]
         if self._pages is None:
             self._parts.append(list(part))
             return

@@ -14,13 +14,16 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 
 from dualmatch.engine import Columns, Spans, T, spans_of, usable_cores
+from dualmatch.engine.array_file import ArrayFile
 from dualmatch.engine.array_trees import StoredArray, bytes_of, travels, with_arrays
+from dualmatch.engine.cluster_columns import ColumnsOnWorkers
 from dualmatch.engine.connection import (
     ANSWER_SECONDS,
     ATTEMPTS,
@@ -34,7 +37,15 @@ from dualmatch.engine.connection import (
 from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
 from dualmatch.engine.pages import Pages
 from dualmatch.engine.remote import RemoteFolder, is_url
-from dualmatch.engine.worker import SMALL_BYTES, computed, computed_in_files, forget_files, states_of, why_unseen
+from dualmatch.engine.worker import (
+    SMALL_BYTES,
+    computed,
+    computed_in_files,
+    forget_files,
+    joined_in_file,
+    states_of,
+    why_unseen,
+)
 from dualmatch.errors import InputError, OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 
@@ -42,6 +53,7 @@ logger = logging.getLogger(__name__)
 
 _RESUME: Final = "a run with --run can be resumed with --resume"
 _LONG_BLOCKS: Final = 16  # such blocks are worth sending from this part of the bytes on
+_TINY_BYTES: Final = 512  # an array up to this size goes along with each call: where it lies would be as long
 _POLL_SECONDS: Final = 2.0
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
 _IDLE_SECONDS: Final = 120.0  # without a worker at work: on a busy machine, those that died take long to start again
@@ -194,11 +206,46 @@ class Cluster:
         plain = function if owner is None else getattr(function, "__func__", function)
         held = self._pages.paged((owner, calls))  # until all is computed: the files go with the arrays
         self._remove_gone()
-        sent = with_arrays(held, self._as_path, {}, cached=travels)
-        step = uuid.uuid4().hex
-        placed = [(plain, self._remote or self._folder, step, sent[0], call) for call in sent[1]]
-        for result in self.map(computed_in_files, placed):
-            yield with_arrays(result, lambda each: each, {}, stored=self._from_worker)
+        with self._file_of_small_arrays() as file:
+            sent = with_arrays(held, partial(self._as_stored, file), {}, cached=travels)
+            self._close(file)
+            step = uuid.uuid4().hex
+            results = self.map(computed_in_files, [(plain, self._exchange, step, sent[0], call) for call in sent[1]])
+        for result in results:
+            yield self._with_files(result)
+
+    def joined(self, columns: list[list[np.ndarray]], shifts: list[list[int]]) -> list[np.ndarray]:
+        """Parts of columns as one array each, with a number added to each part; joined by the workers."""
+        held = self._pages.paged(columns)
+        self._remove_gone()
+        with self._file_of_small_arrays() as file:
+            sent = with_arrays(held, partial(self._as_stored, file), {})
+            self._close(file)
+            calls = [(self._exchange, parts, each) for parts, each in zip(sent, shifts, strict=True)]
+            results = self.map(joined_in_file, calls)
+        found: list[np.ndarray] = self._with_files(results)
+        return found
+
+    @property
+    def _exchange(self) -> Path | RemoteFolder:
+        """Where workers find files, and put them."""
+        return self._remote or self._folder
+
+    @contextmanager
+    def _file_of_small_arrays(self) -> Iterator[ArrayFile]:
+        """A file for arrays that all calls of a step are given, for as long as they need it."""
+        with self._pages.in_words(), ArrayFile(self._folder / f"{uuid.uuid4().hex}.npy") as file:
+            try:
+                yield file
+            finally:
+                file.remove()
+                if self._remote is not None and not file.is_empty:
+                    self._remote.remove(file.path.name)
+
+    def _close(self, file: ArrayFile) -> None:
+        file.close()
+        if self._remote is not None and not file.is_empty:
+            self._remote.put(file.path)
 
     def long_blocks(self, function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """As `each`, for smaller arrays, too, as each block takes long.
@@ -218,21 +265,30 @@ class Cluster:
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
         return self.on_columns(function, [arguments])[0]
 
-    def _as_path(self, array: np.ndarray) -> StoredArray | np.ndarray:
+    def _as_stored(self, file: ArrayFile, array: np.ndarray) -> StoredArray | np.ndarray:
+        """Where workers find an array; those that are in no file yet, and not tiny, are written to one for all."""
         stored = StoredArray.of(array) if self._pages.holds(array) else None
         if stored is None:
-            return array
+            return array if array.nbytes < _TINY_BYTES or array.dtype.hasobject else file.append(array)
         if self._remote is not None and stored.path.name not in self._copied:
             self._remote.put(stored.path)
             self._copied.add(stored.path.name)
         return stored
 
-    def _from_worker(self, stored: StoredArray) -> np.ndarray:
-        path = stored.path
-        if self._remote is not None:
-            path = self._remote.get(path.name, self._folder)
-            self._copied.add(path.name)
-        return stored.of_file(self._pages.mapped(path))
+    def _with_files(self, result: Any) -> Any:
+        """What a worker has computed, with its arrays from their file."""
+        files: dict[Path, np.ndarray] = {}
+
+        def from_worker(stored: StoredArray) -> np.ndarray:
+            if stored.path not in files:
+                path = stored.path
+                if self._remote is not None:
+                    path = self._remote.get(path.name, self._folder)
+                    self._copied.add(path.name)
+                files[stored.path] = self._pages.mapped(path)
+            return stored.of_file(files[stored.path])
+
+        return with_arrays(result, lambda each: each, {}, stored=from_worker)
 
     def _remove_gone(self) -> None:
         """Remove copies of files whose arrays nobody uses any more."""
@@ -246,7 +302,7 @@ class Cluster:
         return self._pages.paged(value) if self.shares_files else value
 
     def columns(self) -> Columns:
-        return Columns(self._pages if self.shares_files else None)
+        return ColumnsOnWorkers(self, self.least_bytes) if self.shares_files else Columns()
 
     @contextmanager
     def within(self, limit: int) -> Iterator[Self]:

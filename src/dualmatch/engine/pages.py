@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from dualmatch.engine.array_file import HEADER_BYTES, npy_header
 from dualmatch.engine.array_trees import with_arrays
 from dualmatch.errors import OutputError
 from dualmatch.files.temporary import folder_beside
@@ -209,7 +210,7 @@ class PageWriter:
             self._file = self._path.open("x+b")
             if not pages.is_shared:
                 _remove(self._path)
-            self._file.write(bytes(_HEADER_BYTES))
+            self._file.write(bytes(HEADER_BYTES))
 
     def append(self, part: np.ndarray) -> None:
         if not self._shape:
@@ -228,22 +229,13 @@ class PageWriter:
         shape = self._shape or (0,)
         with self._pages.in_words(), self._file as file:
             file.seek(0)
-            file.write(_header(shape, self._dtype))
+            file.write(npy_header(shape, self._dtype))
             file.flush()
             array = np.zeros((0, *shape[1:]), self._dtype)
             if np.prod(shape):
                 # Copy on write: kernels ask for arrays they may write to, and write to none.
-                array = np.asarray(np.memmap(file, self._dtype, "c", _HEADER_BYTES, shape))
+                array = np.asarray(np.memmap(file, self._dtype, "c", HEADER_BYTES, shape))
         return self._pages._watched(array, self._path)
-
-
-_HEADER_BYTES: Final = 128  # room for the shape of any array here; data begin at a multiple of 64
-
-
-def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    """The header of a ``.npy`` file, version 1.0, padded to a fixed size."""
-    text = repr({"descr": dtype.str, "fortran_order": False, "shape": shape}).encode("latin-1")
-    return b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little") + text.ljust(_HEADER_BYTES - 11) + b"\n"
 
 
 def _remove(path: Path) -> None:

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-import numpy as np
-
 from dualmatch.errors import OutputError, in_brief
 from dualmatch.files.temporary import folder_beside
 
@@ -136,14 +134,11 @@ class LocalCopies:
                 self._whole.add(name)
         return self.folder / name
 
-    def save(self, array: np.ndarray) -> Path:
-        """Write an array to a new file, here and there."""
-        path = self.folder / f"{uuid.uuid4().hex}.npy"
-        np.save(path, array, allow_pickle=False)
+    def keep(self, path: Path) -> None:
+        """Copy a file of the folder here to the folder there."""
         self.remote.put(path)
         with self._lock:
             self._whole.add(path.name)
-        return path
 
     def _remove_gone(self) -> None:
         if time.monotonic() < self._looked + _LOOK_SECONDS:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
@@ -12,6 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import psutil
 
+from dualmatch.engine.array_file import ArrayFile
 from dualmatch.engine.array_trees import StoredArray, travels, with_arrays
 from dualmatch.engine.operands import StoredOperand, forget_operands
 from dualmatch.engine.pages import let_go, mapped_file
@@ -37,7 +39,7 @@ def computed(function: Callable[..., T], *arguments: Any) -> T:
 def computed_in_files(
     function: Callable[..., T], exchange: Path | RemoteFolder, step: str, owner: Any, arguments: Any
 ) -> T:
-    """The function of arrays in files; large arrays of its result are written to files, too.
+    """The function of arrays in files; large arrays of its result are written to a file, too.
 
     `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
     """
@@ -45,17 +47,31 @@ def computed_in_files(
         arguments = (_owner_of(step, owner, exchange), *arguments)
     given = _read(arguments, exchange)
 
-    def written(array: np.ndarray) -> Any:
-        if array.nbytes < SMALL_BYTES:
-            return array
-        if isinstance(exchange, RemoteFolder):
-            return StoredArray.of(mapped_file(_copies_of(exchange).save(array)))
-        path = exchange / f"{uuid.uuid4().hex}.npy"
-        np.save(path, array, allow_pickle=False)
-        return StoredArray.of(mapped_file(path))
+    result = function(*given)
+    with _result_file(exchange) as file:
 
-    result: T = with_arrays(function(*given), written, {}, cached=travels)
-    return result
+        def written(array: np.ndarray) -> Any:
+            is_small = array.nbytes < SMALL_BYTES or array.dtype.hasobject
+            return array if is_small else file.append(array)
+
+        stored: T = with_arrays(result, written, {}, cached=travels)
+    return stored
+
+
+def joined_in_file(exchange: Path | RemoteFolder, parts: Any, shifts: list[int]) -> StoredArray:
+    """Arrays in files as one, in a file of its own; a number is added to each."""
+    with _result_file(exchange) as file:
+        return file.joined(_read(parts, exchange), shifts)
+
+
+@contextmanager
+def _result_file(exchange: Path | RemoteFolder) -> Iterator[ArrayFile]:
+    """A new file for what this worker computes, where the calling process finds it."""
+    folder = exchange if isinstance(exchange, Path) else _copies_of(exchange).folder
+    with ArrayFile(folder / f"{uuid.uuid4().hex}.npy") as file:
+        yield file
+    if isinstance(exchange, RemoteFolder) and not file.is_empty:
+        _copies_of(exchange).keep(file.path)
 
 
 def _owner_of(step: str, owner: Any, exchange: Path | RemoteFolder) -> Any:

@@ -131,11 +131,10 @@ def find_support(
     for part in engine.each(search.of, search.spans()):
         if max(n_slots[view] + len(part.slots[view][0]) for view in (0, 1)) > _MOST:
             raise InputError(f"more than {_MOST:,} facts support pairs; align a part of the graphs, or give seed pairs")
-        numbers = (part.slot[view] + np.int32(n_slots[view]) for view in (0, 1))
-        squares.append([part.candidate, part.supporter, *numbers, *part.worth])
+        squares.append([part.candidate, part.supporter, *part.slot, *part.worth], [0, 0, *n_slots, 0, 0])
         for view in (0, 1):
-            number = part.open_slot[view] + np.int32(n_slots[view])
-            opens[view].append([number, *part.open_ties[view], part.open_worth[view]])
+            of_view: list[np.ndarray] = [part.open_slot[view], *part.open_ties[view], part.open_worth[view]]
+            opens[view].append(of_view, [n_slots[view], 0, 0, 0])
             listed[view].append(part.slots[view])
             n_slots[view] += len(part.slots[view][0])
         sizes = [

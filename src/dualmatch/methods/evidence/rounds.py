@@ -340,9 +340,17 @@ def _is_slow_to_start(problem: Problem, n_found: int) -> bool:
 
 
 def changed(before: Ids, after: Ids) -> int:
-    """How many pairs stand in one of two lists only."""
-    old, new = ((pairs[:, 0] << 32) | pairs[:, 1] for pairs in (before, after))
-    return len(np.setxor1d(old, new))
+    """How many pairs stand in one of two lists only; no source is twice in a list.
+
+    >>> changed(np.array([[0, 5], [1, 6], [2, 7]]), np.array([[0, 5], [1, 7], [3, 6]]))
+    4
+    """
+    size = 1 + max(int(pairs[:, 0].max(initial=-1)) for pairs in (before, after))
+    old, new = (np.full(size, -1, dtype=np.int64) for _ in range(2))
+    for partner, pairs in ((old, before), (new, after)):
+        partner[pairs[:, 0]] = pairs[:, 1]
+    moved = old != new
+    return int((moved & (old >= 0)).sum() + (moved & (new >= 0)).sum())
 
 
 def _is_stable(problem: Problem, rounds: list[Round]) -> bool:
