@@ -1,5 +1,7 @@
 """Tokens of some entities: the same as those entities' part of everybody's tokens, for less."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,3 +55,35 @@ def test_nobody_has_no_tokens_in_common(among: tuple[np.ndarray, np.ndarray]) ->
     left, right, kinds = sides_of(PAIR)
     tokens = TokenBuilder(left, right, kinds).build(None, among, smoothing=1.0)
     assert find_candidates(scored_tokens(tokens), (left.n_entities, right.n_entities)).nnz == 0
+
+
+@pytest.mark.parametrize("among", [None, (np.arange(0, 150, 2), np.arange(1, 150, 3))], ids=["all", "some"])
+def test_tokens_made_of_parts_of_the_pairs_are_those_of_all(
+    monkeypatch: pytest.MonkeyPatch, among: tuple[np.ndarray, np.ndarray] | None
+) -> None:
+    left, right, kinds = sides_of(PAIR)
+    rng = np.random.default_rng(5)  # an entity in several pairs, pairs in the order of their sources
+    drawn = [np.sort(rng.integers(0, left.n_entities, 300)), rng.integers(0, right.n_entities, 300)]
+    known = replace(knowledge(1), pairs=SoftPairs(drawn[0], drawn[1], rng.uniform(0.1, 1.0, 300)))
+    whole = TokenBuilder(left, right, kinds).build(known, among, smoothing=1.0)
+    monkeypatch.setattr("dualmatch.channels.evidence.tokens._SIDES_AT_ONCE", 500)
+    assert len(known.pairs.cut(TokenBuilder(left, right, kinds)._n_sides)) > 5
+    in_parts = TokenBuilder(left, right, kinds).build(known, among, smoothing=1.0)
+    for one, other in ((whole.source, in_parts.source), (whole.target, in_parts.target)):
+        assert one.shape == other.shape
+        assert all(getattr(one, part).tobytes() == getattr(other, part).tobytes() for part in ("data", "indices"))
+        assert one.indptr.tolist() == other.indptr.tolist()
+    assert whole.cost.tolist() == in_parts.cost.tolist()
+
+
+def test_pairs_are_cut_into_parts_of_about_as_many_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dualmatch.channels.evidence.tokens._SIDES_AT_ONCE", 10)
+    n_sides = np.array([1, 2, 20, 0]), np.array([3, 1])
+    pairs = SoftPairs(np.array([0, 0, 1, 2, 3]), np.array([0, 1, 1, 0, 1]), np.linspace(0.2, 1.0, 5))
+    parts = pairs.cut(n_sides)
+    assert len(parts) == 4  # 34 sides
+    assert np.concatenate([part.source for part in parts]).tolist() == pairs.source.tolist()
+    assert np.concatenate([part.target for part in parts]).tolist() == pairs.target.tolist()
+    assert np.concatenate([part.weight for part in parts]).tolist() == pairs.weight.tolist()
+    none = SoftPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    assert [len(part) for part in none.cut(n_sides)] == [0]

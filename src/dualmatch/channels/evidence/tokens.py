@@ -6,10 +6,9 @@ occurs in both graphs, such as "begins in 1833" or "has relation 7 with pair 12"
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from threading import Lock
 from typing import Final, NamedTuple, Self
 
 import numpy as np
@@ -22,14 +21,15 @@ from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
 
-_COMPUTING = Lock()  # while one thread computes what all need
-
 Among = tuple[Ids, Ids]
 """Some source and some target entities, sorted."""
 
 _RELATION_FACTOR: Final = 0.2  # a relation by itself says little, and all entities of a type have it
 ROWS_AT_ONCE: Final = 2**14
 """Rows of tokens that a thread joins or scores at once; there may be many threads."""
+_SIDES_AT_ONCE: Final = 2**24  # fact sides, once for each pair of their neighbour, that tokens are made of at once
+_WORTH_A_PART: Final = 2**17  # fewer sides are not shared out among threads
+_FEWEST_PARTS: Final = 4  # where they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +40,20 @@ class SoftPairs:
     target: Ids
     weight: Floats
 
-    @cached_property
-    def by_side(self) -> tuple[Ids, Ids]:
-        """Numbers of the pairs, sorted by their source and by their target entity."""
-        return np.argsort(self.source, kind="stable"), np.argsort(self.target, kind="stable")
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def cut(self, n_sides: tuple[Ids, Ids]) -> list[SoftPairs]:
+        """Parts of about as many fact sides of their neighbours each, by how many sides each entity has."""
+        total = np.cumsum(n_sides[0][self.source] + n_sides[1][self.target])
+        every = int(total[-1]) if len(total) else 0
+        n_parts = max(-(-every // _SIDES_AT_ONCE), min(every // _WORTH_A_PART, _FEWEST_PARTS), 1)
+        cuts = np.searchsorted(total, every * np.arange(1, n_parts) / n_parts).tolist()
+        spans = zip([0, *cuts], [*cuts, len(self)], strict=True)
+        return [
+            SoftPairs(self.source[first:last], self.target[first:last], self.weight[first:last])
+            for first, last in spans
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +97,6 @@ class TokenBuilder:
     ) -> None:
         self.source, self.target, self.kinds, self.engine = source, target, kinds, engine or InProcess(threads=1)
         self._n_fixed = len(source.times)
-        self._n_lasting = self._n_fixed + len(source.times) + 1
         self._kept: dict[int, _Family] = {}
         self._classes: tuple[bytes, bytes] | None = None
 
@@ -100,21 +109,21 @@ class TokenBuilder:
         if known is not None:
             self._forget_other_classes(known)
         families = _TokenFamilies((self.source, self.target), self.kinds, known, among)
-        n_families = families.n_families
-        if not n_families:  # no times, and nothing known
+        if not families.n_lasting:  # no times, and nothing known
             sizes = families.n_entities if among is None else (len(among[0]), len(among[1]))
             source, target = (sp.csr_matrix((size, 0), dtype=np.float32) for size in sizes)
             return Tokens(source, target, np.zeros(0), 1.0, among)
-        lasting = range(min(self._n_lasting, n_families))
+        lasting = range(families.n_lasting)
         missing = [number for number in lasting if number not in self._kept]
-        passing = list(range(len(lasting), n_families))
-        made = self.engine.on_columns(families.family, [(number, number in lasting) for number in missing + passing])
-        del families  # with what it has computed on the way
-        self._kept.update(zip(missing, made, strict=False))
+        made = self.engine.on_columns(families.lasting, [(number,) for number in missing])
+        self._kept.update(zip(missing, made, strict=True))
         parts = [self._kept[number] for number in lasting]
         if among is not None:
             parts = self.engine.on_columns(_Family.at, [(part, among) for part in parts])
-        parts += made[len(missing) :]
+        if known is not None:
+            cut = known.pairs.cut(self._n_sides)
+            met = self.engine.on_columns(families.of_neighbours, [(pairs,) for pairs in cut])
+            parts += [part for family in zip(*met, strict=True) for part in family]
         listed = [[part.counts[side] for part in parts] for side in (0, 1)]
         joined = [partial(side_by_side, each, self.engine) for each in listed]
         source, target = at_once(joined, self.engine.column_threads)
@@ -123,12 +132,23 @@ class TokenBuilder:
             smoothing = mass / max(1, len(self.source.entity) + len(self.target.entity))
         return Tokens(source, target, np.concatenate([part.cost for part in parts]), smoothing, among)
 
+    @cached_property
+    def _n_sides(self) -> tuple[Ids, Ids]:
+        """How many sides of facts have each entity as their neighbour."""
+        asked = [(each.other, each.n_entities) for each in (self.source, self.target)]
+        source, target = self.engine.on_columns(_counts, asked)
+        return source, target
+
     def _forget_other_classes(self, known: Knowledge) -> None:
         """Leave out families kept of relations in other classes."""
         classes = known.source_class.tobytes(), known.target_class.tobytes()
         if self._classes != classes:
             self._classes = classes
             self._kept = {number: family for number, family in self._kept.items() if number < self._n_fixed}
+
+
+def _counts(numbers: Ints, size: int) -> Ids:
+    return np.bincount(numbers, minlength=size)
 
 
 def _mass(matrix: sp.csr_matrix) -> float:
@@ -214,59 +234,64 @@ class _TokenFamilies:
         return self.sides[0].n_entities, self.sides[1].n_entities
 
     @property
-    def n_families(self) -> int:
-        n_times, moments = len(self.kinds), [kind for kind in self.kinds if kind.moment != "interval"]
-        return n_times if self.known is None else 2 * n_times + 3 + len(moments)
+    def n_lasting(self) -> int:
+        """Families that do not depend on pairs: times, and where relations are known, these by themselves and by time.
 
-    def family(self, number: int, of_all: bool) -> _Family:
-        """One family: the tokens of all entities, or of those that are searched."""
-        occurrences = self._occurrences(0, number), self._occurrences(1, number)
+        They have the numbers from 0.
+        """
+        return len(self.kinds) if self.known is None else 2 * len(self.kinds) + 1
+
+    def lasting(self, number: int) -> _Family:
+        """One of the families that do not depend on pairs, of all entities."""
         factor = _RELATION_FACTOR if number == len(self.kinds) else 1.0
-        return _family_of(occurrences, self.n_entities, factor, None if of_all else self.among)
+        return _family_of((self._lasting_of(0, number), self._lasting_of(1, number)), self.n_entities, factor, None)
 
-    def _occurrences(self, side: int, number: int) -> _Occurrences:
+    def _lasting_of(self, side: int, number: int) -> _Occurrences:
         sides, n_times = self.sides[side], len(self.kinds)
         if number < n_times:
             return _Occurrences(sides.entity, _join(sides.times[number], sides.direction, 2), None)
-        if number == n_times:
-            return _Occurrences(sides.entity, self._classes[side], None)
-        if number <= 2 * n_times:
-            time = sides.times[number - n_times - 1]
-            return _Occurrences(sides.entity, _join(time, self._classes[side], self._n_classes), None)
-        with _COMPUTING:  # by one thread for all; the others wait
-            met = self._neighbours[side]
-        if number == 2 * n_times + 1:
-            return _Occurrences(met.entity, met.pair, met.weight)
-        if number == 2 * n_times + 2:
-            return _Occurrences(met.entity, _join(met.pair, self._classes[side][met.rows], self._n_classes), met.weight)
-        moments = [time for kind, time in zip(self.kinds, sides.times, strict=True) if kind.moment != "interval"]
-        time = moments[number - 2 * n_times - 3]
+        classes = self._classes(side)[sides.relation]
+        if number > n_times:
+            classes = _join(sides.times[number - n_times - 1], classes, self._n_classes)
+        return _Occurrences(sides.entity, classes, None)
+
+    def of_neighbours(self, pairs: SoftPairs) -> list[_Family]:
+        """The families of neighbours in some pairs: of the entities that are searched, one after the other.
+
+        The keys of a family are in the order of pairs, so the families of one part of the pairs and then the next are
+        what all pairs together would give.
+        """
+        met = _Neighbours.of(self.sides[0], pairs, 0), _Neighbours.of(self.sides[1], pairs, 1)
+        moments = [number for number, kind in enumerate(self.kinds) if kind.moment != "interval"]
+        ways: list[Callable[[_Neighbours, int], _Occurrences]] = [self._by_pair, self._by_relation]
+        ways += [partial(self._by_time, number) for number in moments]
+        return [_family_of((way(met[0], 0), way(met[1], 1)), self.n_entities, 1.0, self.among) for way in ways]
+
+    def _by_pair(self, met: _Neighbours, side: int) -> _Occurrences:
+        return _Occurrences(met.entity, met.pair, met.weight)
+
+    def _by_relation(self, met: _Neighbours, side: int) -> _Occurrences:
+        classes = self._classes(side)[self.sides[side].relation[met.rows]]
+        return _Occurrences(met.entity, _join(met.pair, classes, self._n_classes), met.weight)
+
+    def _by_time(self, number: int, met: _Neighbours, side: int) -> _Occurrences:
+        sides = self.sides[side]
         directed = _join(met.pair, sides.direction[met.rows], 2)
-        return _Occurrences(met.entity, _join(directed, time[met.rows], 2**31), met.weight)
+        return _Occurrences(met.entity, _join(directed, sides.times[number][met.rows], 2**31), met.weight)
+
+    def _classes(self, side: int) -> Ids:
+        """The class of each directed relation."""
+        assert self.known is not None  # only times are read where nothing is known
+        return self.known.target_class if side else self.known.source_class
 
     @property
-    def _given(self) -> Knowledge:
-        assert self.known is not None  # only times are read where nothing is known
-        return self.known
-
-    @cached_property
-    def _classes(self) -> tuple[Ids, Ids]:
-        """The class of each fact side's relation."""
-        source, target = self.sides
-        return self._given.source_class[source.relation], self._given.target_class[target.relation]
-
-    @cached_property
     def _n_classes(self) -> int:
-        return 1 + int(max(self._given.source_class.max(initial=0), self._given.target_class.max(initial=0)))
-
-    @cached_property
-    def _neighbours(self) -> tuple[_Neighbours, _Neighbours]:
-        return _Neighbours.of(self.sides[0], self._given.pairs, 0), _Neighbours.of(self.sides[1], self._given.pairs, 1)
+        return 1 + max(int(self._classes(side).max(initial=0)) for side in (0, 1))
 
 
 @dataclass(frozen=True, eq=False)
 class _Neighbours:
-    """The fact sides of one graph, each repeated for every soft pair that its neighbour stands in."""
+    """Fact sides of one graph, each repeated for every soft pair that its neighbour stands in."""
 
     rows: Ids
     pair: Ids
@@ -275,9 +300,12 @@ class _Neighbours:
 
     @classmethod
     def of(cls, sides: FactSides, pairs: SoftPairs, side: int) -> Self:
-        count = np.bincount((pairs.source, pairs.target)[side], minlength=sides.n_entities)
-        rows, place = expanded((np.cumsum(count) - count)[sides.other], count[sides.other])  # a date has no neighbour
-        pair = pairs.by_side[side][place]
+        paired = (pairs.source, pairs.target)[side]
+        order, count = np.argsort(paired, kind="stable"), np.bincount(paired, minlength=sides.n_entities)
+        among = np.flatnonzero((count > 0)[sides.other])  # a date has no neighbour
+        neighbour = sides.other[among]
+        which, place = expanded((np.cumsum(count) - count)[neighbour], count[neighbour])
+        rows, pair = among[which], order[place]
         return cls(rows, pair, sides.entity[rows], pairs.weight[pair])
 
 
