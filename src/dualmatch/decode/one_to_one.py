@@ -14,23 +14,19 @@ number for its row and one for its column, so that an entity whose partner is no
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from dualmatch.engine import at_once
+from dualmatch.decode.message_passing import LARGEST_LOG_WEIGHT, Both, MatchingSide, Messages, counting, without_own
+from dualmatch.engine import Engine, InProcess, spans_of
 from dualmatch.graph.arrays import Floats, Ids
 
 logger = logging.getLogger(__name__)
-Both = tuple[Floats, Floats]
-"""A number for each row, and one for each column."""
-
-LARGEST_LOG_WEIGHT: Final = 200.0
-"""Larger weights are lowered to this, their rivals by as much: exp must stay finite."""
-_LEAST_LOG_WEIGHT: Final = -8.0  # a pair that weighs less than this cannot move its rivals
 _STEADY: Final = 1e-4  # of a log message: below this, nothing moves
+_AT_ONCE: Final = 2**21  # candidates whose outcome is computed in one go
 _GRID: Final = float(2**20)  # equal sums in another order must stay equal
 
 
@@ -79,7 +75,10 @@ class Groups:
     def __init__(self, number: Ids, order: Ids | None, size: int) -> None:
         self.number, self.order, self.size = number, order, size
         ordered = number if order is None else number[order]
-        self.filled, self.start = np.unique(ordered, return_index=True)
+        begins = np.ones(len(ordered), dtype=bool)
+        begins[1:] = ordered[1:] != ordered[:-1]
+        self.start = np.flatnonzero(begins)
+        self.filled = ordered[self.start]
 
     def largest(self, values: Floats) -> Floats:
         """Of each group; -inf where a group is empty."""
@@ -90,18 +89,12 @@ class Groups:
         return found
 
     def without_own(self, values: Floats) -> Both:
-        """Sum the others in each value's group, and each group; nothing is lost beside a huge value."""
-        top = self.largest(values)
-        is_top = values == top[self.number]
-        # where several are largest, one of them counts as such and the rest as others
-        place = np.flatnonzero(is_top)
-        first = np.full(self.size, -1, dtype=np.int64)
-        first[self.number[place[::-1]]] = place[::-1]
-        is_top[:] = False
-        is_top[first[first >= 0]] = True
-        rest: Floats = np.bincount(self.number, np.where(is_top, 0.0, values), minlength=self.size).astype(np.float64)
-        total = rest + np.maximum(top, 0.0)
-        others = np.where(is_top, rest[self.number], np.maximum(total[self.number] - values, 0.0))
+        """Sum the others in each value's group, and each group (`without_own`)."""
+        first = np.append(self.start, len(values))[np.searchsorted(self.filled, np.arange(self.size + 1))]
+        if self.order is None:
+            return without_own(values, self.number, first)
+        others = np.empty(len(values))
+        others[self.order], total = without_own(values[self.order], self.number[self.order], first)
         return others, total
 
 
@@ -150,65 +143,57 @@ def match(
     elsewhere: Both,
     messages: Both | None = None,
     iterations: int = 30,
-    threads: int = 1,
+    engine: Engine | None = None,
 ) -> Marginals:
     """Compute the posterior of all candidates by belief propagation.
 
     `log_weight` is that of each pair against its two entities having no partner. A pair outside the candidates weighs
     the product of its row's and its column's number in `elsewhere`. `messages` of an earlier call are the start.
     """
-    row, column = candidates.row, candidates.column
-    messages = messages or (np.ones(len(row)), np.ones(len(row)))
-    counts = np.flatnonzero(log_weight > _LEAST_LOG_WEIGHT)
-    part = candidates.at(counts)
-    kept = messages[0][counts], messages[1][counts]
-    found = _matched(part, log_weight[counts], elsewhere, kept, iterations, threads)
-    # Pairs that weigh next to nothing move nobody: they are as likely as their entities are free.
-    free_row, free_column = found.alone[0][row], found.alone[1][column]
-    free_row[counts], free_column[counts] = found.messages
-    log_odds = log_weight + np.log(free_row) + np.log(free_column)
-    log_odds[counts] = found.log_odds
-    return replace(found, log_odds=on_grid(log_odds), messages=(free_row, free_column))
-
-
-def _matched(
-    candidates: Candidates, log_weight: Floats, elsewhere: Both, messages: Both, iterations: int, threads: int
-) -> Marginals:
-    by_row, by_column = candidates.groups
-    row, column = candidates.row, candidates.column
-    highest = np.maximum(by_row.largest(log_weight)[row], by_column.largest(log_weight)[column])
-    lowered = log_weight - np.maximum(highest - LARGEST_LOG_WEIGHT, 0.0)
-    weight = np.exp(np.maximum(lowered, -LARGEST_LOG_WEIGHT))
-    unlisted = elsewhere[0][row] * elsewhere[1][column]
-    free_row, free_column = messages
-    alone_row, alone_column = np.ones(candidates.shape[0]), np.ones(candidates.shape[1])
-    converged = not len(row)
-
-    def moved(side: int) -> tuple[Floats, Floats, float]:
-        """New messages of one side, chances of its entities to be alone, and how far the messages moved."""
-        groups, own, other = ((by_row, row, column), (by_column, column, row))[side]
-        free, free_there, alone_there = ((free_row, free_column, alone_column), (free_column, free_row, alone_row))[
-            side
-        ]
-        beyond = _unlisted(elsewhere if side == 0 else elsewhere[::-1], unlisted, alone_there, own, other)
-        others, total = groups.without_own(weight * free_there)
-        # Both sides move at once, half of the way: neither graph is treated before the other, and nothing swings.
-        new = np.sqrt(free / (1.0 + beyond[own] + others))
-        return new, 1.0 / (1.0 + beyond + total), float(np.abs(np.log(new / free)).max(initial=0.0))
-
+    engine = engine or InProcess(threads=1)
+    asked = [(candidates, log_weight, elsewhere, None if messages is None else messages[side], side) for side in (0, 1)]
+    source, target = engine.on_columns(MatchingSide.of, asked)
+    now, converged = Messages.first((source, target), elsewhere), not len(source.own)
     for _ in range(iterations):
-        of_rows, of_columns = at_once([partial(moved, 0), partial(moved, 1)], threads)
-        (free_row, alone_row, move_row), (free_column, alone_column, move_column) = of_rows, of_columns
-        if max(move_row, move_column) < _STEADY:
+        now, distance = now.stepped(engine)
+        if distance < _STEADY:
             converged = True
             break
     if not converged:
         logger.debug("one-to-one matching: messages still move after %d iterations", iterations)
-    beyond_row = _unlisted(elsewhere, unlisted, alone_column, row, column)
-    beyond_column = _unlisted(elsewhere[::-1], unlisted, alone_row, column, row)
-    log_odds = lowered + np.log(free_row) + np.log(free_column)
-    beyond = beyond_row * alone_row, beyond_column * alone_column
-    return Marginals(log_odds, (alone_row, alone_column), beyond, (free_row, free_column), converged)
+    found, beyond = engine.columns(), (engine.columns(), engine.columns())
+    for columns in engine.each(_Outcome(candidates, log_weight, now).of, spans_of(len(candidates), _AT_ONCE)):
+        found.append(columns)
+    for side in (0, 1):
+        for part in engine.each(now.partner_elsewhere, [(side, *span) for span in now.sides[side].spans()]):
+            beyond[side].append([part])
+    log_odds, free_row, free_column = found.arrays()
+    there = beyond[0].arrays()[0], beyond[1].arrays()[0]
+    return Marginals(log_odds, now.alone, there, (free_row, free_column), converged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What the last messages say of all candidates, also of those that move nobody."""
+
+    candidates: Candidates
+    log_weight: Floats
+    messages: Messages
+
+    @cached_property
+    def _counts(self) -> Ids:
+        return counting(self.log_weight)
+
+    def of(self, begin: int, end: int) -> tuple[Floats, Floats, Floats]:
+        """Log-odds of some candidates, and the messages of their rows and of their columns."""
+        free, alone, rows = self.messages.free, self.messages.alone, self.messages.sides[0]
+        # Pairs that weigh next to nothing move nobody: they are as likely as their entities are free.
+        free_row, free_column = alone[0][self.candidates.row[begin:end]], alone[1][self.candidates.column[begin:end]]
+        weight = self.log_weight[begin:end].copy()
+        at = slice(*np.searchsorted(self._counts, (begin, end)))
+        place = self._counts[at] - begin
+        weight[place], free_row[place], free_column[place] = rows.log_weight[at], free[0][at], free[1][rows.there[at]]
+        return on_grid(weight + np.log(free_row) + np.log(free_column)), free_row, free_column
 
 
 def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: Both) -> Marginals:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from dualmatch.readers.read_options import Names, ReadOptions
 from dualmatch.readers.rejected_lines import Rejections
 
 logger = logging.getLogger(__name__)
+
+_AT_ONCE: Final = 2**20  # times of which the distinct ones are found in one go
 
 ForbiddenPairs = NDArray[np.integer] | ArrowFrame | Iterable[tuple[str, str | None]] | Iterable[tuple[int, int]]
 KnownPairs = NDArray[np.integer] | ArrowFrame | Iterable[tuple[str, str]] | Iterable[tuple[int, int]]
@@ -215,6 +217,6 @@ def why_time_is_no_help(source: TemporalGraph, target: TemporalGraph, at_any_pre
 
 def known_years(graph: TemporalGraph) -> Ints:
     """The years in which a fact or an entity date begins or ends, sorted; opaque times as they are."""
-    times = np.concatenate(graph.times)
-    known = times[times != UNKNOWN]
-    return np.unique(known if graph.opaque_times else coarsen(known, Precision.YEAR))
+    times = [each for column in graph.times for each in np.split(column, range(_AT_ONCE, len(column), _AT_ONCE))]
+    known = np.unique(np.concatenate([np.unique(each[each != UNKNOWN]) for each in times]))  # few of many facts
+    return known if graph.opaque_times else np.unique(coarsen(known, Precision.YEAR))

@@ -112,14 +112,26 @@ class Dates:
 
 def dates_of(codes: tuple[Ids, Ids], opaque: bool) -> tuple[Dates, Dates]:
     """Dates of both graphs; opaque times have one precision only."""
+    code, of_both = numbered_codes(codes)
+    distinct = DistinctDates.of(code, opaque)
+    source, target = (Dates(each, distinct, _chances(distinct, each), opaque) for each in of_both)
+    return source, target
+
+
+def numbered_codes(codes: tuple[Ids | Ints, Ids | Ints]) -> tuple[Ints, tuple[Ints, Ints]]:
+    """The distinct codes of the times of two graphs, sorted, and which of them each time is.
+
+    >>> code, (source, target) = numbered_codes((np.array([18330000, UNKNOWN]), np.array([18150000, 18330000])))
+    >>> code[source].tolist() == [18330000, UNKNOWN], target.tolist()
+    (True, [1, 2])
+    """
     both = np.concatenate(codes).astype(np.int64)
     known = both != UNKNOWN
     earliest = int(both.min(where=known, initial=np.iinfo(np.int64).max)) if known.any() else 0
-    after, date = numbered(np.where(known, both - earliest + 1, 0))  # 0: no date
-    distinct = DistinctDates.of(np.where(after > 0, after - 1 + earliest, UNKNOWN).astype(np.int32), opaque)
-    of_both = np.split(date.astype(np.int32), [len(codes[0])])
-    source, target = (Dates(each, distinct, _chances(distinct, each), opaque) for each in of_both)
-    return source, target
+    after, number = numbered(np.where(known, both - earliest + 1, 0))  # 0: no date
+    code = np.where(after > 0, after - 1 + earliest, UNKNOWN).astype(np.int32)
+    source, target = np.split(number.astype(np.int32), [len(codes[0])])
+    return code, (source, target)
 
 
 def _chances(distinct: DistinctDates, date: Ints) -> Floats:

@@ -6,10 +6,12 @@ A date of an entity is seen from this entity alone, as from the head of a fact.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import numpy as np
 
+from dualmatch.channels.evidence.dates import numbered_codes
+from dualmatch.channels.evidence.ties import numbered
 from dualmatch.graph.arrays import Ids, Ints
 from dualmatch.graph.model import AnyGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
@@ -18,6 +20,7 @@ Moment = Literal["begin", "end", "interval"]
 
 ABSENT: Final = -1
 _USUAL: Final = 0.5
+_AT_ONCE: Final = 2**16  # times looked at in one go
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,13 @@ def fact_sides(source: AnyGraph, target: AnyGraph) -> tuple[FactSides, FactSides
     points = _are_points(source, target)
     kinds: list[TimeKind] = []
     times: list[tuple[Ints, Ints]] = []
+    begins, ends = _DistinctTimes.of(source, target, 0), None if points else _DistinctTimes.of(source, target, 1)
     for precision in _precisions(source, target):
-        begin = _numbered(*(_at_precision(graph.times[0], precision) for graph in (source, target)))
+        begin = begins.at(precision)
         moments: list[tuple[Moment, tuple[Ints, Ints]]] = [("begin", begin)]
-        if not points:
-            end = _numbered(*(_at_precision(graph.times[1], precision) for graph in (source, target)))
-            interval = _numbered(*(_interval(first, last) for first, last in zip(begin, end, strict=True)))
+        if ends is not None:
+            end = ends.at(precision)
+            interval = _intervals(begin, end)
             moments += [("end", end), ("interval", interval)]
         for moment, numbers in moments:
             if all(bool((number != ABSENT).any()) for number in numbers):
@@ -84,8 +88,13 @@ def time_kinds(source: AnyGraph, target: AnyGraph) -> tuple[TimeKind, ...]:
 
 
 def _has_moment(graph: AnyGraph, moment: Moment, precision: Precision | None) -> bool:
-    begins, ends = (_at_precision(codes, precision) != ABSENT for codes in graph.times)
-    return bool({"begin": begins, "end": ends, "interval": begins & ends}[moment].any())
+    asked = {"begin": (0,), "end": (1,), "interval": (0, 1)}[moment]
+
+    def has(first: int) -> bool:
+        known = (_at_precision(graph.times[at][first : first + _AT_ONCE], precision) != ABSENT for at in asked)
+        return bool(np.logical_and.reduce(list(known)).any())
+
+    return any(has(first) for first in range(0, len(graph.times[0]), _AT_ONCE))  # the first part tells, as a rule
 
 
 def _are_points(source: AnyGraph, target: AnyGraph) -> bool:
@@ -132,14 +141,31 @@ def _at_precision(codes: Ints, precision: Precision | None) -> Ids:
     return np.where(known, values.astype(np.int64) + 2**31, ABSENT)
 
 
-def _numbered(source: Ids, target: Ids) -> tuple[Ints, Ints]:
-    """The values of both graphs numbered together, `ABSENT` kept."""
-    values = np.concatenate([source, target])
-    present = values != ABSENT
-    numbers = np.full(len(values), ABSENT, dtype=np.int32)
-    numbers[present] = np.unique(values[present], return_inverse=True)[1]
-    return numbers[: len(source)], numbers[len(source) :]
+@dataclass(frozen=True, eq=False)
+class _DistinctTimes:
+    """The begins or the ends of two graphs: facts are many, times are few."""
+
+    code: Ints  # (n_times,)
+    number: tuple[Ints, Ints]  # which of them each fact has, then each entity date
+
+    @classmethod
+    def of(cls, source: AnyGraph, target: AnyGraph, end: int) -> Self:
+        return cls(*numbered_codes((source.times[end], target.times[end])))
+
+    def at(self, precision: Precision | None) -> tuple[Ints, Ints]:
+        """The times at a precision, numbered together; `ABSENT` where they are less exact."""
+        value = _at_precision(self.code, precision)
+        present = value != ABSENT
+        rank = np.full(len(value), ABSENT, dtype=np.int32)
+        rank[present] = np.unique(value[present], return_inverse=True)[1]
+        return rank[self.number[0]], rank[self.number[1]]
 
 
-def _interval(begin: Ints, end: Ints) -> Ids:
-    return np.where((begin == ABSENT) | (end == ABSENT), ABSENT, (begin.astype(np.int64) << 31) + end)
+def _intervals(begin: tuple[Ints, Ints], end: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """Begins and ends of two graphs as one number each, by begin, then end; `ABSENT` where either is."""
+    first, last = np.concatenate(begin), np.concatenate(end)
+    present = np.flatnonzero((first != ABSENT) & (last != ABSENT))
+    key = first[present].astype(np.int64) * (int(last.max(initial=0)) + 1) + last[present]
+    number = np.full(len(first), ABSENT, dtype=np.int32)
+    number[present] = numbered(key)[1]
+    return number[: len(begin[0])], number[len(begin[0]) :]

@@ -352,6 +352,11 @@ class Priors:
         partners = both(lambda side: float((1.0 - model.alone[side][classes[side]]).sum()))
         return cls(odds, -float(np.log(max(min(partners), 1.0))))
 
+    def weights(self, candidates: Candidates, value: Floats) -> Floats:
+        """Log-odds of candidates by their evidence, rivals apart."""
+        log_weight: Floats = value + self.at(candidates.row, candidates.column)
+        return log_weight
+
     def at(self, row: Ids, column: Ids) -> Floats:
         """Of some pairs."""
         log_odds: Floats = self.of_entity[0][row] + self.of_entity[1][column] + self.share
@@ -363,14 +368,14 @@ def matched(
     value: Floats,
     nothing: tuple[Floats, Floats],
     priors: Priors,
+    engine: Engine,
     messages: tuple[Floats, Floats] | None = None,
     iterations: int = 30,
     many_to_one: bool = False,
-    threads: int = 1,
 ) -> Marginals:
     """Marginals of the matching, by evidence and by how many entities have a partner at all."""
-    log_weight = value + priors.at(candidates.row, candidates.column)
+    log_weight = engine.call(priors.weights, candidates, value)
     elsewhere = both(lambda side: np.exp(0.5 * (nothing[side] + priors.share) + priors.of_entity[side]))
     if many_to_one:
-        return match_by_row(candidates, log_weight, elsewhere)
-    return match(candidates, log_weight, elsewhere, messages, iterations, threads)
+        return engine.call(match_by_row, candidates, log_weight, elsewhere)
+    return match(candidates, log_weight, elsewhere, messages, iterations, engine)

@@ -239,10 +239,9 @@ def _matched(
     """The matching, with how many entities of each size are alone; `still` is None where that is not to be learnt."""
     engine = problem.engine
     for _ in range(2):
-        given = candidates, value, evidence.nothing, Priors.of(model, problem.classes), messages, _ITERATIONS
-        marginals = engine.call(
-            partial(matched, many_to_one=problem.many_to_one, threads=engine.column_threads), *given
-        )
+        priors = Priors.of(model, problem.classes)
+        given = candidates, value, evidence.nothing, priors, engine, messages, _ITERATIONS, problem.many_to_one
+        marginals = matched(*given)
         messages = marginals.messages
         if still is not None:
             model = model.with_alone(still.joined(marginals.unmatched).alone, problem.classes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -278,6 +277,5 @@ def _by_names(problem: Problem, candidates: Candidates, value: Floats, model: Mo
 def _matched_by(problem: Problem, candidates: Candidates, value: Floats, model: Model) -> Marginals:
     """The matching by these values alone."""
     nothing = np.zeros(problem.shape[0]), np.zeros(problem.shape[1])
-    engine = problem.engine
-    matching = partial(matched, many_to_one=problem.many_to_one, threads=engine.column_threads)
-    return engine.call(matching, candidates, value, nothing, Priors.of(model, problem.classes))
+    priors = Priors.of(model, problem.classes)
+    return matched(candidates, value, nothing, priors, problem.engine, many_to_one=problem.many_to_one)
