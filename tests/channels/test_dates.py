@@ -103,4 +103,6 @@ def test_times_without_a_calendar_have_no_gaps() -> None:
     assert set(widest_gap(pair, *everything)[1].tolist()) == {-1, 0}
     seen = np.zeros((3, N_GAPS))
     seen[0, 0] = 1000
-    assert DateGaps.learnt(0.2, seen, pair[0].gap_chance).ratio[0, 0] == pytest.approx(1, abs=0.01)
+    assert DateGaps.learnt(0.2, seen, gaps_by_chance(pair[0].ties, pair[0].begin)).ratio[0, 0] == pytest.approx(
+        1, abs=0.01
+    )

@@ -44,7 +44,8 @@ class Candidates:
     @cached_property
     def by_column(self) -> Ids:
         """Their order by column, then row."""
-        return np.lexsort((self.row, self.column))
+        numbers = np.arange(len(self))
+        return np.sort((self.column.astype(np.int64) << 32) | numbers) & 0xFFFFFFFF  # faster than a stable argsort
 
     @property
     def ordered(self) -> Candidates:

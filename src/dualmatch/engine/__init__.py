@@ -219,6 +219,15 @@ class Columns:
         return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
+def called(function: Callable[..., T], *arguments: Any) -> T:
+    """The function of its arguments: different functions as one step of an engine.
+
+    >>> InProcess().on_columns(called, [(max, [1, 2]), (len, [1, 2, 3])])
+    [2, 3]
+    """
+    return function(*arguments)
+
+
 def at_once(calls: Iterable[Callable[[], T]], threads: int) -> list[T]:
     """Results of some calls, in their order; computed side by side where there are several threads.
 

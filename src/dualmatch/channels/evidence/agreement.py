@@ -8,16 +8,16 @@ and rare relations count for much, common ones for little. What one of the two d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Final, Protocol, Self
+from functools import cached_property
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from dualmatch.channels.evidence.dates import NO_DATE, DateGaps, Dates, dates_of, gap_class, gaps_by_chance
+from dualmatch.channels.evidence.dates import NO_DATE, DateGaps, Dates, dates_of, gap_class
 from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs
-from dualmatch.engine import at_once
+from dualmatch.engine import Engine, InProcess, called
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
 
@@ -36,11 +36,6 @@ class Side:
     # (n_precisions, n_facts): chance of a fact's end among the facts that begin when it does; None where all facts of
     # both graphs are points in time
     end_chance: Floats | None
-
-    @cached_property
-    def gap_chance(self) -> Floats:
-        """How far apart the begins of two facts with one neighbour are by chance: (n_precisions, N_GAPS)."""
-        return gaps_by_chance(self.ties, self.begin)
 
     def chance_of_end(self, level: NDArray[np.int8], facts: Ids) -> Floats:
         """Chance of the ends of some facts, each at a precision, among the facts that begin when they do."""
@@ -69,19 +64,21 @@ class Side:
         return not bool(self.is_point.all())
 
 
-def sides_of(source: Ties, target: Ties, opaque: bool, threads: int = 1) -> tuple[Side, Side]:
+def sides_of(source: Ties, target: Ties, opaque: bool, engine: Engine | None = None) -> tuple[Side, Side]:
     """Both graphs, with their dates numbered together."""
-    codes = (source.begin, target.begin), (source.end, target.end)
-    are_points = all(np.array_equal(ties.begin, ties.end) for ties in (source, target))
-    dates = at_once([partial(dates_of, each, opaque) for each in codes[: 1 if are_points else 2]], threads)
-    begins, ends = dates[0], dates[-1]
-
-    def side(ties: Ties, begin: Dates, end: Dates) -> Side:
-        chances = _neighbour_chances(ties), None if are_points else _given_begin(begin, end)
-        return Side(ties, begin, end, *chances)
-
-    left, right = at_once([partial(side, *each) for each in zip((source, target), begins, ends, strict=True)], threads)
+    engine, ties = engine or InProcess(threads=1), (source, target)
+    are_points = all(engine.on_columns(_are_points, [(each,) for each in ties]))
+    codes = [(source.begin, target.begin)] if are_points else [(source.begin, target.begin), (source.end, target.end)]
+    asked: list[tuple[Any, ...]] = [(_neighbour_chances, each) for each in ties]
+    found = engine.on_columns(called, [*asked, *((dates_of, each, opaque) for each in codes)])
+    chances, begins, ends = found[:2], found[2], found[-1]
+    given: list[Any] = [None, None] if are_points else engine.on_columns(_given_begin, zip(begins, ends, strict=True))
+    left, right = (Side(*each) for each in zip(ties, begins, ends, chances, given, strict=True))
     return left, right
+
+
+def _are_points(ties: Ties) -> bool:
+    return np.array_equal(ties.begin, ties.end)
 
 
 def _neighbour_chances(ties: Ties, weight: float = 5.0) -> Floats:

@@ -124,7 +124,7 @@ def find_support(
     engine = engine or InProcess(threads=1)
     others = candidates if supporters is None else supporters
     listed_live = once(kept, "live", lambda: engine.call(Live.of, others, live))
-    joins = once(kept, "joins", lambda: engine.call(find_joins, sides, unknown))
+    joins = once(kept, "joins", lambda: find_joins(sides, unknown, engine))
     search = SupportSearch(candidates, sides, odds, gaps, unknown, listed_live, joins)
     squares, opens, listed = (engine.columns(), *((engine.columns(), engine.columns()) for _ in range(2)))
     n_slots, edges = [0, 0], [[0] * 6]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from dualmatch.channels.evidence.agreement import RelationOdds, Side, bayes_fact
 from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.ties import Places, Ties, expanded
 from dualmatch.decode.one_to_one import Candidates
+from dualmatch.engine import Engine
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 _Found = list[Any]  # columns of a table
@@ -255,36 +256,38 @@ class Join:
         return at, self.first[place[at]], self.first[place[at] + 1]
 
 
-def find_joins(sides: tuple[Side, Side], unknown: tuple[Floats, Floats]) -> list[Join]:
-    """Where facts that begin, or else end, at one time are found."""
-    return [join for moment in ("begin", "end") for join in _joins(sides, unknown[1], moment)]
+def find_joins(sides: tuple[Side, Side], unknown: tuple[Floats, Floats], engine: Engine) -> list[Join]:
+    """Where facts that begin, or else end, at one time are found.
+
+    One join for each precision that the less exact of two dates can have, so that no pair is found twice.
+    """
+    ways = product(("begin", "end"), range(sides[0].begin.n_precisions), (0, 1))
+    joins = engine.on_columns(_join, [(sides, unknown[1], *way) for way in ways])
+    return [join for join in joins if join is not None]
 
 
-def _joins(sides: tuple[Side, Side], unknown: Floats, moment: str) -> list[Join]:
-    """One join for each precision that the less exact of two dates can have, so that no pair is found twice.
+def _join(sides: tuple[Side, Side], unknown: Floats, moment: str, level: int, way: int) -> Join | None:
+    """Facts of the source that are as exact as the level with all that are at least as exact (way 0), or finer facts of
+    the source with those that are just as exact (way 1); None where there are none.
 
     Facts meet by their end only where neither has a begin.
     """
     ties = sides[1].ties
     left, right = (getattr(side, moment) for side in sides)
-    usable = unknown[ties.neighbour[ties.tie]] > _LEAST_OPEN
-    owner, wanted = ties.entity[ties.tie], np.ones(sides[0].ties.n_facts, dtype=bool)
+    wanted, others = left.precision == level, right.precision >= level
+    if way == 1:
+        wanted, others = left.precision > level, right.precision == level
     if moment == "end":
-        usable, wanted = usable & (sides[1].begin.precision < 0), sides[0].begin.precision < 0
-    joins = []
-    exact_left, exact_right = left.precision, right.precision
-    for level, numbers in enumerate(left.distinct.number):
-        size = 1 + int(numbers.max(initial=0))
-        for exact, others in (
-            (exact_left == level, exact_right >= level),
-            (exact_left > level, exact_right == level),
-        ):
-            listed = np.flatnonzero(others & usable)
-            if not len(listed) or not (exact & wanted).any():
-                continue
-            key = owner[listed] * size + right.numbers(level, listed)
-            order = np.argsort(key, kind="stable")
-            known, first = np.unique(key[order], return_index=True)
-            first = np.append(first, len(key))
-            joins.append(Join(exact & wanted, left.numbers(level), Places(known), first, listed[order], size))
-    return joins
+        wanted, others = wanted & (sides[0].begin.precision < 0), others & (sides[1].begin.precision < 0)
+    if not wanted.any():
+        return None
+    listed = np.flatnonzero(others)
+    listed = listed[unknown[ties.neighbour[ties.tie[listed]]] > _LEAST_OPEN]
+    if not len(listed):
+        return None
+    size = 1 + int(left.distinct.number[level].max(initial=0))
+    key = ties.entity[ties.tie[listed]] * size + right.numbers(level, listed)
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    return Join(wanted, left.numbers(level), Places(key[first]), np.append(first, len(key)), listed[order], size)

@@ -67,7 +67,7 @@ def learnt(
         if problem.has_few_seeds and len(believed.pairs) <= _MOST_PROFILED:
             together = sp.csr_matrix(together + profile_counts(problem.ties, believed.pairs))
         odds = RelationOdds.of(together, *problem.ties)
-    model = replace(model, odds=odds, overlap=both(seen.overlap), gaps=seen.gaps(problem.sides))
+    model = replace(model, odds=odds, overlap=both(seen.overlap), gaps=seen.gaps(problem.gap_chance))
     if problem.dated is not None:
         dates = learn_dates(problem.dated, state.pairs.pairs, state.pairs.log_odds, state.model.dates, SURE_WITHOUT)
         model = replace(model, dates=dates)
@@ -97,10 +97,10 @@ class TiesInBoth:
     agreeing: float  # those of them with a fact that does not contradict one of the other
     gaps_seen: Floats  # (n_precisions, N_GAPS): how far apart the dates of the others are; every tie counts once
 
-    def gaps(self, sides: tuple[Side, Side]) -> DateGaps:
-        """How often, and by how much, ties in both graphs are dated differently."""
+    def gaps(self, by_chance: Floats) -> DateGaps:
+        """How often, and by how much, ties in both graphs are dated differently; gaps by chance as in the problem."""
         differ = float(np.clip(1.0 - (self.agreeing + 0.99 * 50) / (self.ties + 50), 0.003, 0.3))
-        return DateGaps.learnt(differ, self.gaps_seen, 0.5 * (sides[0].gap_chance + sides[1].gap_chance))
+        return DateGaps.learnt(differ, self.gaps_seen, by_chance)
 
     def overlap(self, side: int) -> Floats:
         """Share of the facts of each relation that the other graph has, shrunk towards that of all."""

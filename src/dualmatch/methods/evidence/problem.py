@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dualmatch.channels.evidence.agreement import Side, sides_of
 from dualmatch.channels.evidence.dated_entities import DatedPair, dated_entities
+from dualmatch.channels.evidence.dates import gaps_by_chance
 from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.channels.evidence.tokens import TokenBuilder
@@ -19,7 +20,7 @@ from dualmatch.channels.names import Names
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.one_to_one import Unmatched
 from dualmatch.engine import Engine, InProcess
-from dualmatch.graph.arrays import Flags, Ids
+from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.literals import LiteralPair
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.evidence.state import both, size_class
@@ -74,7 +75,7 @@ class Problem:
     def granting(self, pairs: Ids) -> Problem:
         """The same problem with these pairs as seeds; what was computed of the graphs is shared."""
         granted = replace(self, given=pairs)
-        for name in ("ties", "sides", "dated", "classes", "_fact_sides", "builder", "names", "keys"):
+        for name in ("ties", "sides", "gap_chance", "dated", "classes", "_fact_sides", "builder", "names", "keys"):
             if name in self.__dict__:
                 granted.__dict__[name] = self.__dict__[name]
         return granted
@@ -94,9 +95,13 @@ class Problem:
     def sides(self) -> tuple[Side, Side]:
         """What the facts of both graphs say."""
         opaque = self.source.opaque_times or self.target.opaque_times
-        sides = self.engine.call(sides_of, *self.ties, opaque, self.engine.column_threads)
-        self.__dict__["ties"] = sides[0].ties, sides[1].ties  # of workers, they come back as other files
-        return sides
+        return sides_of(*self.ties, opaque, self.engine)
+
+    @cached_property
+    def gap_chance(self) -> Floats:
+        """How far apart the begins of two facts with one neighbour are by chance: (n_precisions, N_GAPS)."""
+        source, target = self.engine.on_columns(gaps_by_chance, [(side.ties, side.begin) for side in self.sides])
+        return 0.5 * (source + target)
 
     @cached_property
     def dated(self) -> DatedPair | None:

@@ -29,9 +29,9 @@ from dualmatch.methods.evidence.search import (
     SETTLED,
     Found,
     SearchRunner,
-    candidates_of,
     first_state,
     knowledge_of,
+    next_candidates,
     open_entities,
     run_search,
     search,
@@ -55,7 +55,6 @@ LEAST_KEPT_SEARCH: Final = 2**20
 """Similar pairs that a search must have found to be worth keeping: those of 100,000 entities or more."""
 LIVE: Final = -7.0
 """Candidates with smaller log-odds support none."""
-_NEVER: Final = -50.0  # log-odds of a candidate that is new
 _PATIENCE: Final = 8  # rounds in which few seeds may lead to fewer pairs before the rounds may end
 _BOLD: Final = 4  # times the seeds: pairs to believe where few are believed yet
 _FEWEST_BOLD: Final = 10
@@ -150,10 +149,8 @@ def _search_again(problem: Problem, before: RoundState, whole: bool, runner: Sea
         return search(problem, knowledge_of(problem, before), among, None if whole else before.scale)
 
     found = runner(search_again)
-    candidates = candidates_of(problem, found.similarity, before)
+    candidates, log_odds, value = next_candidates(problem, found.similarity, before)
     scale = found.scale if whole or before.scale is None else before.scale
-    at = before.find(candidates.row, candidates.column)
-    log_odds, value = np.append(before.log_odds, _NEVER)[at], np.append(before.value, 0.0)[at]
     return _RoundInput(candidates, log_odds, value, scale, found.n_tokens)
 
 

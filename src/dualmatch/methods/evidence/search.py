@@ -12,12 +12,12 @@ from scipy import sparse as sp
 
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.channels.evidence.relations import align_relations
-from dualmatch.channels.evidence.ties import distinct, find_pairs
+from dualmatch.channels.evidence.ties import distinct, find_pairs, marked
 from dualmatch.channels.evidence.tokens import Knowledge, Scale, SoftPairs
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.one_to_one import Candidates, Marginals, chance_of
 from dualmatch.decode.sparse_sinkhorn import EVIDENCE_ITERATIONS, sharpness_of, sparse_sinkhorn
-from dualmatch.engine import Engine
+from dualmatch.engine import Engine, spans_of
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.methods.evidence.learning import learnt
 from dualmatch.methods.evidence.problem import Problem
@@ -33,6 +33,8 @@ _LEAST_KEPT: Final = 0.01  # pairs this likely stay candidates, found again or n
 _RULED_OUT: Final = -6.0  # rivals of settled pairs with such log-odds leave
 SETTLED: Final = 8.0
 """Log-odds of pairs whose entities are searched no more."""
+_NEVER: Final = -50.0  # log-odds of a candidate that is new
+_ROWS_AT_ONCE: Final = 2**17  # source entities whose candidates are chosen in one go
 _NAME_STEPS: Final = 8
 _LEFT_OUT: Final = "labels of the two graphs do not agree where their %s do, so they are left out"
 _USELESS: Final = -2.0  # log Bayes factor: labels that distinguish true pairs give a larger one
@@ -105,15 +107,52 @@ def _closed(problem: Problem, state: RoundState) -> tuple[Flags, Flags]:
     return closed
 
 
-def candidates_of(
-    problem: Problem, similarity: sp.csr_matrix, before: RoundState | None = None, by_names: bool = True
-) -> Candidates:
-    """Candidates from what was found, from names, and from the round before; a seed has no rivals (`_beside_seeds`)."""
-    named = problem.names is not None and by_names and (before is None or before.model.names is not None)
-    by_name = problem.names.similar if problem.names is not None and named else None
-    last = None if before is None else _LastRound(before.candidates, before.log_odds, _closed(problem, before))
-    choice = _Choice(problem.given, problem.forbidden, problem.many_to_one, by_name, last)
-    return problem.engine.call(choice.among, similarity)
+def candidates_of(problem: Problem, similarity: sp.csr_matrix, by_names: bool = True) -> Candidates:
+    """Candidates from what was found and from names, before anything is known of them; a seed has no rivals."""
+    return _chosen(problem, similarity, by_names, None)[0]
+
+
+def next_candidates(
+    problem: Problem, similarity: sp.csr_matrix, before: RoundState
+) -> tuple[Candidates, Floats, Floats]:
+    """Candidates from what was found, from names, and from the round before; their log-odds and values there."""
+    candidates, carried = _chosen(problem, similarity, before.model.names is not None, before)
+    return candidates, carried[0], carried[1]
+
+
+def _chosen(
+    problem: Problem, similarity: sp.csr_matrix, by_names: bool, before: RoundState | None
+) -> tuple[Candidates, list[Floats]]:
+    by_name = problem.names.similar if problem.names is not None and by_names else None
+    closed = None if before is None else _closed(problem, before)
+    last = (
+        None
+        if before is None or closed is None
+        else _LastRound(before.candidates, before.log_odds, before.value, closed)
+    )
+    in_seed = both(lambda side: marked(problem.given[:, side], problem.shape[side]))
+    engine = problem.engine
+    best = engine.call(_best_of_each, similarity)
+    rules = problem.given, in_seed, problem.forbidden, problem.many_to_one, by_name
+    choice, columns = _Choice(similarity, best, *rules, last), engine.columns()
+    for part in engine.each(choice.of_rows, spans_of(problem.shape[0], _ROWS_AT_ONCE)):
+        columns.append(part)
+    row, column, *carried = columns.arrays()
+    return engine.call(_ordered, Candidates(row, column, problem.shape)), carried
+
+
+def _ordered(candidates: Candidates) -> Candidates:
+    return candidates.ordered
+
+
+def _best_of_each(similarity: sp.csr_matrix) -> tuple[Floats, Floats]:
+    """The largest similarity of each row, and of each column; 0 where there is none."""
+    best = np.zeros(similarity.shape[0], similarity.dtype), np.zeros(similarity.shape[1], similarity.dtype)
+    filled = np.flatnonzero(np.diff(similarity.indptr))
+    if len(filled):
+        best[0][filled] = np.maximum.reduceat(similarity.data, similarity.indptr[filled])
+        np.maximum.at(best[1], similarity.indices, similarity.data)
+    return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,57 +161,86 @@ class _LastRound:
 
     candidates: Candidates
     log_odds: Floats
+    value: Floats
     closed: tuple[Flags, Flags]  # entities in settled pairs
+
+    def rows(self, begin: int, end: int) -> _LastRound:
+        """What it says of some rows."""
+        own = self.candidates
+        at = slice(*np.searchsorted(own.row, (begin, end)))
+        candidates = Candidates(own.row[at], own.column[at], own.shape)
+        return _LastRound(candidates, self.log_odds[at], self.value[at], self.closed)
+
+    def find(self, row: Ids, column: Ids) -> Ids:
+        """Which candidates some pairs were; -1 for those that were none."""
+        own = self.candidates
+        return find_pairs(own.row, own.column, own.shape[1], row, column)
 
     def ruled_out(self, row: Ids, column: Ids) -> Flags:
         """Rivals of settled pairs that were unlikely before, or no candidates."""
-        own = self.candidates
-        place = find_pairs(own.row, own.column, own.shape[1], row, column)
-        unlikely = np.append(self.log_odds, -np.inf)[place] < _RULED_OUT
+        unlikely = np.append(self.log_odds, -np.inf)[self.find(row, column)] < _RULED_OUT
         ruled_out: Flags = (self.closed[0][row] | self.closed[1][column]) & unlikely
         return ruled_out
 
 
 @dataclass(frozen=True, eq=False)
 class _Choice:
-    """The choice of candidates among pairs that were found similar."""
+    """The choice of candidates among pairs that were found similar, some rows at a time."""
 
+    similarity: sp.csr_matrix
+    best: tuple[Floats, Floats]  # largest similarity of each row, and of each column
     given: Ids
+    in_seed: tuple[Flags, Flags]
     forbidden: Forbidden
     many_to_one: bool
     by_name: tuple[Ids, Ids] | None
     last: _LastRound | None
 
-    def among(self, similarity: sp.csr_matrix) -> Candidates:
-        shape, entries = similarity.shape, similarity.tocoo()
-        row, column, value = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
-        best = [np.zeros(size, dtype=value.dtype) for size in shape]
-        np.maximum.at(best[0], row, value)
-        np.maximum.at(best[1], column, value)
-        kept = (value >= _WORTH_A_LOOK * best[0][row]) | (value >= _WORTH_A_LOOK * best[1][column])
-        rows, columns = [row[kept]], [column[kept]]
-        if self.last is not None:
-            likely = chance_of(self.last.log_odds) > _LEAST_KEPT
-            rows.append(self.last.candidates.row[likely])
-            columns.append(self.last.candidates.column[likely])
+    def of_rows(self, begin: int, end: int) -> list[Ids | Floats]:
+        """Row and column of the candidates of some rows; and their log-odds and values, if there was a round before."""
+        last = None if self.last is None else self.last.rows(begin, end)
+        found = [self._similar(begin, end)]
+        if last is not None:
+            likely = chance_of(last.log_odds) > _LEAST_KEPT
+            found.append((last.candidates.row[likely], last.candidates.column[likely]))
         if self.by_name is not None:
-            rows.append(self.by_name[0])
-            columns.append(self.by_name[1])
-        key = distinct(np.concatenate(rows) * shape[1] + np.concatenate(columns))
-        row, column = key // shape[1], key % shape[1]
-        kept = self.forbidden.allows(np.stack([row, column], axis=1)) & self._beside_seeds(row, column)
+            at = (self.by_name[0] >= begin) & (self.by_name[0] < end)
+            found.append((self.by_name[0][at], self.by_name[1][at]))
+        row, column = self._distinct(found)
+        kept = self._beside_seeds(row, column)
+        if len(self.forbidden):
+            kept &= self.forbidden.allows(np.stack([row, column], axis=1))
         row, column = row[kept], column[kept]
-        if self.last is not None:
-            kept = ~self.last.ruled_out(row, column)
+        if last is not None:
+            kept = ~last.ruled_out(row, column)
             row, column = row[kept], column[kept]
-        key = distinct(np.append(row, self.given[:, 0]) * shape[1] + np.append(column, self.given[:, 1]))
-        return Candidates(key // shape[1], key % shape[1], (shape[0], shape[1])).ordered
+        seeds = self.given[slice(*np.searchsorted(self.given[:, 0], (begin, end)))]
+        row, column = self._distinct([(row, column), (seeds[:, 0], seeds[:, 1])])
+        if last is None:
+            return [row, column]
+        place = last.find(row, column)
+        return [row, column, np.append(last.log_odds, _NEVER)[place], np.append(last.value, 0.0)[place]]
+
+    def _similar(self, begin: int, end: int) -> tuple[Ids, Ids]:
+        """Pairs of some rows that are nearly as similar as the best of either entity."""
+        first = self.similarity.indptr[begin : end + 1]
+        row = np.repeat(np.arange(begin, end), np.diff(first))
+        column = self.similarity.indices[first[0] : first[-1]].astype(np.int64)
+        value = self.similarity.data[first[0] : first[-1]]
+        kept = (value >= _WORTH_A_LOOK * self.best[0][row]) | (value >= _WORTH_A_LOOK * self.best[1][column])
+        return row[kept], column[kept]
+
+    def _distinct(self, pairs: list[tuple[Ids, Ids]]) -> tuple[Ids, Ids]:
+        """Pairs without repeats, by row, then column."""
+        n_columns = self.similarity.shape[1]
+        key = distinct(np.concatenate([row for row, _ in pairs]) * n_columns + np.concatenate([at for _, at in pairs]))
+        return key // n_columns, key % n_columns
 
     def _beside_seeds(self, row: Ids, column: Ids) -> Flags:
         """Pairs of entities that are in no seed; where targets may be shared, pairs whose source is in none."""
-        beside: Flags = ~np.isin(row, self.given[:, 0])
+        beside: Flags = ~self.in_seed[0][row]
         if not self.many_to_one:
-            beside &= ~np.isin(column, self.given[:, 1])
+            beside &= ~self.in_seed[1][column]
         return beside
 
 
