@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dualmatch.decode import message_passing, one_to_one
 from dualmatch.decode.one_to_one import LARGEST_LOG_WEIGHT, Candidates, Groups, Marginals, match, match_by_row
+from dualmatch.engine import InProcess
 
 NOTHING = np.zeros(0)
 
@@ -196,6 +198,25 @@ def test_going_on_from_messages_ends_at_the_same_place() -> None:
     later = match(candidates, values, none, part.messages, iterations=400)
     assert later.converged
     assert later.probability == pytest.approx(whole.probability, abs=1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_parts_give_the_same_bytes_as_the_whole(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    weight = np.where(rng.random((40, 50)) < 0.2, rng.normal(0, 6, (40, 50)), -np.inf)
+    weight[3], weight[:, 7] = -np.inf, -np.inf  # entities without a candidate
+    candidates, values = candidates_of(weight)
+    elsewhere, messages = (rng.random(40), rng.random(50)), (rng.random(len(values)), rng.random(len(values)))
+    whole = match(candidates, values, elsewhere, messages, iterations=4)
+    for module in (one_to_one, message_passing):
+        monkeypatch.setattr(module, "_AT_ONCE", 7)
+    parts = match(candidates, values, elsewhere, messages, iterations=4, engine=InProcess(threads=threads))
+    for one, other in zip(numbers_of(whole), numbers_of(parts), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def numbers_of(found: Marginals) -> list[np.ndarray]:
+    return [found.log_odds, *found.alone, *found.elsewhere, *found.messages]
 
 
 def test_nothing_to_match() -> None:

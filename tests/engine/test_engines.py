@@ -21,13 +21,14 @@ from scipy import sparse as sp
 
 from conftest import refused
 from dualmatch import align
+from dualmatch.decode import message_passing, one_to_one
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess, at_once, remote, worker
 from dualmatch.engine.operands import store
 from dualmatch.engine.pages import is_mapped
 from dualmatch.engine.remote import RemoteFolder
 from dualmatch.errors import InputError, OutputError
-from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
+from dualmatch.methods.evidence import EvidenceResult, align_by_evidence, search
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.readers.read_options import ReadOptions
 from dualmatch.runs.input_spec import InputSpec
@@ -88,6 +89,14 @@ def test_neither_threads_nor_blocks_change_a_byte(
     engine: Engine, pair: SimulatedPair, expected: dict[str, bytes]
 ) -> None:
     assert content(gathered(pair, engine)) == expected
+
+
+def test_small_parts_of_a_round_change_no_byte(
+    pair: SimulatedPair, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((search, "_ROWS_AT_ONCE"), (message_passing, "_AT_ONCE"), (one_to_one, "_AT_ONCE")):
+        monkeypatch.setattr(module, name, 17)
+    assert content(gathered(pair, InProcess(threads=2))) == expected
 
 
 def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes]) -> None:
@@ -198,6 +207,15 @@ def test_large_arrays_go_to_workers_and_back_through_files(cluster: Cluster) -> 
     del kept, parts, values, product
     gc.collect()
     assert not list(cluster._folder.iterdir())
+
+
+def test_a_step_of_many_calls_is_a_few_tasks(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    large, tasks = np.arange(20_000.0), []
+    mapped = cluster._mapped
+    monkeypatch.setattr(cluster, "_mapped", lambda function, calls: tasks.append(len(calls)) or mapped(function, calls))
+    found = list(cluster.each(np.add, [(large, float(number)) for number in range(100)]))
+    assert tasks == [16]  # eight for each of two workers
+    assert all(np.array_equal(each, large + number) for number, each in enumerate(found))
 
 
 def test_workers_that_share_no_files_leave_it_to_this_process(

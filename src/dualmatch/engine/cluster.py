@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -53,6 +54,7 @@ logger = logging.getLogger(__name__)
 
 _RESUME: Final = "a run with --run can be resumed with --resume"
 _LONG_BLOCKS: Final = 16  # such blocks are worth sending from this part of the bytes on
+_BATCHES: Final = 8  # of the calls of a step, for each worker
 _TINY_BYTES: Final = 512  # an array up to this size goes along with each call: where it lies would be as long
 _POLL_SECONDS: Final = 2.0
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
@@ -210,9 +212,23 @@ class Cluster:
             sent = with_arrays(held, partial(self._as_stored, file), {}, cached=travels)
             self._close(file)
             step = uuid.uuid4().hex
-            results = self.map(computed_in_files, [(plain, self._exchange, step, sent[0], call) for call in sent[1]])
-        for result in results:
-            yield self._with_files(result)
+            given = [(plain, self._exchange, step, sent[0], batch) for batch in self._batches(sent[1])]
+            results = self.map(computed_in_files, given)
+        for batch in results:
+            yield from self._with_files(batch)
+
+    def _batches(self, calls: list[Any]) -> list[list[Any]]:
+        """Calls in a few batches for each worker: the scheduler takes as long for a small task as for a large one."""
+        n_batches = min(len(calls), _BATCHES * self._n_workers())
+        edges = [len(calls) * number // max(n_batches, 1) for number in range(n_batches + 1)]
+        return [calls[first:last] for first, last in pairwise(edges)]
+
+    def _n_workers(self) -> int:
+        try:
+            return max(len(within(ANSWER_SECONDS, self.client.nthreads)), 1)
+        except Exception as error:  # it answers again, or the step says what is wrong
+            logger.debug("the scheduler does not say how many workers there are (%s)", error)
+            return 1
 
     def joined(self, columns: list[list[np.ndarray]], shifts: list[list[int]]) -> list[np.ndarray]:
         """Parts of columns as one array each, with a number added to each part; joined by the workers."""

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 SMALL_BYTES: Final = 2**16
 """An array up to this size goes along with the block: a file would cost more."""
-_MOST_RESIDENT: Final = 2**30  # bytes of a worker's mapped files in memory before they are let go
+_MOST_RESIDENT: Final = 3 * 2**28  # bytes of a worker's mapped files in memory before they are let go
 _open_files: dict[Path, np.ndarray] = {}
 _owners: dict[str, Any] = {}
 _copies: dict[str, LocalCopies] = {}
@@ -37,25 +37,26 @@ def computed(function: Callable[..., T], *arguments: Any) -> T:
 
 
 def computed_in_files(
-    function: Callable[..., T], exchange: Path | RemoteFolder, step: str, owner: Any, arguments: Any
-) -> T:
-    """The function of arrays in files; large arrays of its result are written to a file, too.
+    function: Callable[..., T], exchange: Path | RemoteFolder, step: str, owner: Any, calls: list[Any]
+) -> list[T]:
+    """Some calls of a function of arrays in files; large arrays of the results are written to a file, too.
 
     `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
     """
-    if owner is not None:
-        arguments = (_owner_of(step, owner, exchange), *arguments)
-    given = _read(arguments, exchange)
-
-    result = function(*given)
+    results: list[T] = []
     with _result_file(exchange) as file:
 
         def written(array: np.ndarray) -> Any:
             is_small = array.nbytes < SMALL_BYTES or array.dtype.hasobject
             return array if is_small else file.append(array)
 
-        stored: T = with_arrays(result, written, {}, cached=travels)
-    return stored
+        for call in calls:
+            own = () if owner is None else (_owner_of(step, owner, exchange),)
+            result = function(*own, *_read(call, exchange))
+            results.append(with_arrays(result, written, {}, cached=travels))
+            del result
+            _let_go_of_much()
+    return results
 
 
 def joined_in_file(exchange: Path | RemoteFolder, parts: Any, shifts: list[int]) -> StoredArray:
@@ -104,10 +105,15 @@ def _opened(path: Path) -> np.ndarray:
     if found is None:
         for gone in [each for each in list(_open_files) if not each.exists()]:
             _open_files.pop(gone, None)
-        if _resident_bytes() > _MOST_RESIDENT:
-            let_go(_open_files.values())
+        _let_go_of_much()
         found = _open_files[path] = mapped_file(path)
     return found
+
+
+def _let_go_of_much() -> None:
+    """Let go of mapped files where much of them is in memory."""
+    if _resident_bytes() > _MOST_RESIDENT:
+        let_go(_open_files.values())
 
 
 def _resident_bytes() -> int:

@@ -232,15 +232,17 @@ def _thinned(problem: Problem, state: RoundState, number: int) -> _Thinned:
     keys = problem.keys[0].copy(), problem.keys[1].copy()
     keys[0][settled[:, 0]], keys[1][settled[:, 1]] = key, key
     relation_keys = _relation_keys(problem, state)
-    graphs, sides, dated = [], [], []
+    shares = both(lambda side: np.ones(problem.shape[side]))
+    for side in (0, 1):
+        shares[side][donors[:, side]] = np.where(gone[side], 0.0, keep)
+    sides = problem.engine.on_columns(_thinned_side, list(zip(problem.sides, keys, shares, strict=True)))
+    graphs, dated = [], []
     for side, graph in enumerate((problem.source, problem.target)):
-        share_of = np.ones(graph.n_entities)
-        share_of[donors[:, side]] = np.where(gone[side], 0.0, keep)
+        share_of = shares[side]
         of_dates = keys[side][graph.dates.entity] ^ relation_keys[side][graph.dates.relation]
         dates = _drawn(of_dates, 5) < share_of[graph.dates.entity]
         facts = problem.engine.call(_kept_rows, graph.head, graph.tail, keys[side], share_of)
         graphs.append(graph.with_facts(facts, np.flatnonzero(dates)))
-        sides.append(problem.engine.call(_thinned_side, problem.sides[side], keys[side], share_of))
         if problem.dated is not None:
             dated.append(problem.dated[side].at(dates[problem.dated[side].row]))
     thin = replace(problem, source=graphs[0], target=graphs[1])

@@ -13,9 +13,10 @@ enough this way to distinguish their neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.agreement import RelationOdds, Side, widest_gap
@@ -26,6 +27,7 @@ from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs, marked
 from dualmatch.decode.one_to_one import Candidates, on_grid
 from dualmatch.engine import Engine, spans_of
 from dualmatch.graph.arrays import Flags, Floats, Ids
+from dualmatch.graph.hashing import mixed
 from dualmatch.graph.times import Precision
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.methods.evidence.propagation import Evidence
@@ -35,6 +37,7 @@ SURE_WITHOUT: Final = 3.0
 """Log-odds that a pair must have without a tie for the tie to be counted."""
 _FEWEST_TIES: Final = 3  # an entity needs these to show how well it is covered
 _LEAST_FOR_COVERAGE: Final = 30
+_MOST_FOR_COVERAGE: Final = 200_000  # pairs: weights are known to a thousandth from so many
 _HALF_SEEN: Final = 0.05
 _COVERAGE_STEPS: Final = 30
 _TIES_AT_ONCE: Final = 2**18  # of the source, looked up in the target
@@ -72,7 +75,7 @@ def learnt(
         dates = learn_dates(problem.dated, state.pairs.pairs, state.pairs.log_odds, state.model.dates, SURE_WITHOUT)
         model = replace(model, dates=dates)
     if evidence is not None:
-        shown = state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage
+        shown = state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage, problem.keys
         model = replace(model, coverage=engine.call(coverage_weights, *shown))
     return state.with_model(model)
 
@@ -125,7 +128,18 @@ def ties_in_both(
     for found in engine.each(between.shared, spans_of(sides[0].ties.n_ties, _TIES_AT_ONCE)):
         ties.append(found[:2])
         facts.append(found[2:])
-    return engine.call(between.summary, *ties.arrays(), *facts.arrays(), engine.column_threads)
+    tie, (f, j, gap) = ties.arrays(), facts.arrays()
+    together, found_facts = engine.call(between.alike, f, j, gap)
+    asked = [(side, tie[side], fact, gap, found_facts[side]) for side, fact in enumerate((f, j))]
+    source, target = engine.on_columns(between.counted, asked)
+    return TiesInBoth(
+        together,
+        (source.found, target.found),
+        (source.tried, target.tried),
+        0.5 * (source.ties + target.ties),
+        0.5 * (source.agreeing + target.agreeing),
+        source.gaps + target.gaps,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +174,11 @@ class _TiesBetweenPairs:
         level, gap = widest_gap(self.sides, f, j)
         return tie, other, f, j, np.where(gap < 0, -1, level.astype(np.int64) * N_GAPS + gap)
 
-    def summary(self, tie: Ids, other: Ids, f: Ids, j: Ids, gap: Ids, threads: int) -> TiesInBoth:
-        """What all that is `shared` shows."""
+    def alike(self, f: Ids, j: Ids, gap: Ids) -> tuple[sp.csr_matrix, tuple[Ids, Ids]]:
+        """Relations of facts that agree; and those facts of either side whose relations mean the same."""
         source, target = self.sides[0].ties, self.sides[1].ties
-        tie_of = source.tie[f], target.tie[j]
         agree = gap < 0
         f, j = f[agree], j[agree]
-        agreeing = marked(tie_of[0][agree], source.n_ties), marked(tie_of[1][agree], target.n_ties)
         # a fact that agrees with several counts once, seen from either side
         weight = 0.5 / np.bincount(f, minlength=source.n_facts)[f] + 0.5 / np.bincount(j, minlength=target.n_facts)[j]
         relation, relation_there = source.relation[f], target.relation[j]
@@ -174,41 +186,51 @@ class _TiesBetweenPairs:
         together.sum_duplicates()
         forward, backward = RelationOdds.of(together, source, target).at(relation, relation_there)
         means_same = (forward > 1.0) & (backward > 1.0)
-        found = f[means_same], j[means_same]
-        counted = both(lambda side: self.counted(side, found[side]), threads)
-        clean = counted[0][0], counted[1][0]
-        return TiesInBoth(
-            together,
-            (counted[0][1], counted[1][1]),
-            (counted[0][2], counted[1][2]),
-            float(0.5 * (clean[0][tie].sum() + clean[1][other].sum())),
-            float(0.5 * (clean[0][agreeing[0]].sum() + clean[1][agreeing[1]].sum())),
-            _gaps_seen(tie_of, gap, agreeing, clean),
+        return together, (f[means_same], j[means_same])
+
+    def counted(self, side: int, tie: Ids, fact: Ids, gap: Ids, found: Ids) -> _Counted:
+        """What the ties of one side that count show; `tie`, `fact` and `gap` are what is `shared`."""
+        ties, clean = self.sides[side].ties, self._clean(side)
+        counts, tie_of = clean[ties.tie], ties.tie[fact]
+        agreeing = marked(tie_of[gap < 0], ties.n_ties)
+
+        def by_relation(weight: Flags) -> Floats:
+            return np.bincount(ties.relation, weight, minlength=ties.n_directed).astype(np.float64)
+
+        return _Counted(
+            by_relation(counts & marked(found, ties.n_facts)),
+            by_relation(counts),
+            int(clean[tie].sum()),
+            int(clean[agreeing].sum()),
+            _gaps_seen(tie_of, gap, clean & ~agreeing),
         )
 
-    def counted(self, side: int, found: Ids) -> tuple[Flags, Floats, Floats]:
-        """Which ties count; facts of each relation in those ties that were found, and all facts in them."""
+    def _clean(self, side: int) -> Flags:
+        """Which ties count."""
         ties, partner = self.sides[side].ties, self.partner[side]
         clean: Flags = (partner[ties.entity] >= 0) & (partner[ties.neighbour] >= 0)
         if self.evidence_of_tie is not None:
             odds, here = self.odds[side], self.evidence_of_tie[side]
             clean &= odds[ties.entity] - np.maximum(here, 0.0) > SURE_WITHOUT
             clean &= odds[ties.neighbour] - np.maximum(here[ties.mirror], 0.0) > SURE_WITHOUT
-        counts = clean[ties.tie]
-
-        def by_relation(weight: Flags) -> Floats:
-            return np.bincount(ties.relation, weight, minlength=ties.n_directed).astype(np.float64)
-
-        return clean, by_relation(counts & marked(found, ties.n_facts)), by_relation(counts)
+        return clean
 
 
-def _gaps_seen(ties: tuple[Ids, Ids], gap: Ids, agreeing: tuple[Flags, Flags], clean: tuple[Flags, Flags]) -> Floats:
-    """How often each gap was seen at each precision, in ties that count and have no fact that agrees."""
-    seen = np.zeros(len(Precision) * N_GAPS)
-    for number, agree, counts in zip(ties, agreeing, clean, strict=True):
-        at = np.flatnonzero((counts & ~agree)[number])
-        weight = 0.5 / np.bincount(number[at], minlength=len(counts))[number[at]]
-        seen += np.bincount(gap[at], weight, minlength=len(seen))
+class _Counted(NamedTuple):
+    """What the ties of one side show."""
+
+    found: Floats  # (n_directed,): facts of each relation that were found in the other graph
+    tried: Floats  # (n_directed,): and all in ties that count
+    ties: int  # that both graphs have
+    agreeing: int  # those of them with a fact that does not contradict one of the other
+    gaps: Floats  # (n_precisions, N_GAPS)
+
+
+def _gaps_seen(tie: Ids, gap: Ids, counts: Flags) -> Floats:
+    """How often each gap was seen at each precision, by the tie of each pair of facts, in ties that count."""
+    at = np.flatnonzero(counts[tie])
+    weight = 0.5 / np.bincount(tie[at], minlength=len(counts))[tie[at]]
+    seen: Floats = np.bincount(gap[at], weight, minlength=len(Precision) * N_GAPS).astype(np.float64)
     return seen.reshape(len(Precision), N_GAPS)
 
 
@@ -254,15 +276,25 @@ def evidence_by_tie(
 
 
 def coverage_weights(
-    candidates: Candidates, probability: Floats, coverage: Floats, ties: tuple[Ties, Ties], before: Floats
+    candidates: Candidates,
+    probability: Floats,
+    coverage: Floats,
+    ties: tuple[Ties, Ties],
+    before: Floats,
+    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]],
 ) -> Floats:
     """How often each of `COVERAGES` holds, among pairs with enough ties to show it.
 
     Expectation–maximisation for the weights of a mixture (Dempster, Laird and Rubin, 1977); `coverage` holds how likely
-    each coverage of each candidate is by the weights before.
+    each coverage of each candidate is by the weights before. Of very many pairs a sample is enough, drawn by a hash of
+    their names (`keys`).
     """
-    enough = np.minimum(ties[0].ties_of(candidates.row), ties[1].ties_of(candidates.column)) >= _FEWEST_TIES
-    at = np.flatnonzero(enough & (probability > 0.5))
+    at = np.flatnonzero(probability > 0.5)
+    if len(at) > _MOST_FOR_COVERAGE:
+        drawn = mixed((keys[0][candidates.row[at]] + keys[1][candidates.column[at]]).view(np.int64))
+        at = at[drawn < np.uint64(2**64 * (_MOST_FOR_COVERAGE / len(at)))]
+    row, column = candidates.row[at], candidates.column[at]
+    at = at[np.minimum(ties[0].ties_of(row), ties[1].ties_of(column)) >= _FEWEST_TIES]
     believed = probability[at]
     if float(believed.sum()) < _LEAST_FOR_COVERAGE:
         return before
