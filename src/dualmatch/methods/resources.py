@@ -50,7 +50,7 @@ _ESTIMATE_WITHIN: Final = 1.5
 # Where large arrays are kept in files: bytes of memory for a side of a fact, the share of the expected bytes that is in
 # files at most, and how much longer a run takes.
 _PER_SIDE_PAGED: Final = 150.0
-_PER_SIDE_SHARED: Final = 100.0  # the same for the process that calls workers, which compute on those files
+_PER_SIDE_SHARED: Final = 50.0  # the same for the process that calls workers, which compute on those files
 _PAGED_BASE_BYTES: Final = 5e8  # the program, and the parts that it works on
 _SHARE_ON_DISK: Final = 0.6
 _SLOWER_PAGED: Final = 1.5

@@ -20,6 +20,7 @@ _GRID = float(2**20)
 # What a search may cost: multiplications for each entity of either graph, up to 40,000 entities in all.
 _PRODUCTS_PER_ENTITY: Final = 5000
 _FEW_ENTITIES: Final = 40_000
+_TIMES_BUDGET: Final = 4  # what a search of some entities may cost at most, as a multiple of that of all
 
 
 class Scored(NamedTuple):
@@ -37,21 +38,36 @@ def scored_tokens(tokens: Tokens, dearest: float | None = None, engine: Engine |
     Plain cosine gives an entity with a single fact 1.0 on one shared token, and little evidence must mean little
     similarity. Tokens are used from the rarest on while the multiplications stay within 5,000 per entity. Above 40,000
     entities the total grows with the square root of their number. That bounds the time at any size; it leaves out hubs,
-    which say next to nothing. For some entities, `dearest` is the limit that all entities had.
+    which say next to nothing. For some entities, `dearest` is the limit that all entities had; it is lowered where what
+    has been learnt since makes so many tokens that they would cost several times as much.
     """
-    if dearest is None:
-        n_entities = tokens.source.shape[0] + tokens.target.shape[0]
-        per_entity = _PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5)
-        # tokens from the first that exceeds the budget on are left out; equal costs are treated alike
-        ordered = np.sort(tokens.cost)
-        within = np.searchsorted(np.cumsum(ordered), per_entity * n_entities, side="right")
-        dearest = math.inf if within == len(ordered) else float(ordered[within])
-    affordable = tokens.cost < dearest if np.isfinite(dearest) else None
     matrices = tokens.source, tokens.target
     engine = engine or InProcess(threads=1)
+    n_entities = sum(matrix.shape[0] for matrix in matrices)
+    budget = _PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5) * n_entities
+    if dearest is None:
+        dearest = _dearest_within(budget, tokens.cost, tokens.cost)
+    else:
+        source, target = engine.on_columns(_frequencies, [(each,) for each in matrices])
+        dearest = min(dearest, _dearest_within(_TIMES_BUDGET * budget, tokens.cost, source * target))
+    affordable = tokens.cost < dearest if np.isfinite(dearest) else None
     scored = [partial(_scored, each, tokens.smoothing, affordable, engine) for each in matrices]
     source, target = at_once(scored, engine.column_threads)
     return Scored(source, target, tokens.among, dearest)
+
+
+def _dearest_within(budget: float, cost: Floats, products: Floats) -> float:
+    """The cost from which on tokens are left out, so that the products of the others stay within a budget."""
+    if products.sum() <= budget:
+        return math.inf
+    order = np.argsort(cost)
+    within = np.searchsorted(np.cumsum(products[order]), budget, side="right")
+    return float(cost[order[within]])
+
+
+def _frequencies(matrix: sp.csr_matrix) -> Floats:
+    """How many rows have each column."""
+    return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.float64)
 
 
 def find_candidates(
