@@ -47,19 +47,26 @@ def assign(plan: sp.csr_matrix, many_to_one: bool = False) -> tuple[Ids, Floats]
     the only best.
     """
     entries = plan.tocoo()
-    row, column, value = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data.astype(np.float64)
+    listed = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data.astype(np.float64)
+    return assign_listed(*listed, entries.shape, many_to_one)
+
+
+def assign_listed(
+    row: Ids, column: Ids, value: Floats, shape: tuple[int, int], many_to_one: bool = False
+) -> tuple[Ids, Floats]:
+    """As `assign`, for entries that are listed."""
     taken = [(np.zeros((0, 2), np.int64), np.zeros(0))]
     while len(row):
-        best = value >= _largest(row, value, plan.shape[0])[row]
+        best = value >= _largest(row, value, shape[0])[row]
         if not many_to_one:
-            best &= value >= _largest(column, value, plan.shape[1])[column]
-        best &= np.bincount(row[best], minlength=plan.shape[0])[row] == 1
+            best &= value >= _largest(column, value, shape[1])[column]
+        best &= np.bincount(row[best], minlength=shape[0])[row] == 1
         if not many_to_one:
-            best &= np.bincount(column[best], minlength=plan.shape[1])[column] == 1
+            best &= np.bincount(column[best], minlength=shape[1])[column] == 1
         taken.append((np.stack([row[best], column[best]], axis=1), value[best]))
         if many_to_one or not best.any():
             break
-        row_gone, column_gone = (np.zeros(size, dtype=bool) for size in plan.shape)
+        row_gone, column_gone = (np.zeros(size, dtype=bool) for size in shape)
         row_gone[row[best]] = column_gone[column[best]] = True
         left = ~(row_gone[row] | column_gone[column])
         row, column, value = row[left], column[left], value[left]

@@ -6,12 +6,13 @@ A date of an entity is seen from this entity alone, as from the head of a fact.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 
 from dualmatch.channels.evidence.dates import numbered_codes
 from dualmatch.channels.evidence.ties import numbered
+from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Ids, Ints
 from dualmatch.graph.model import AnyGraph
 from dualmatch.graph.times import UNKNOWN, Precision, coarsen, precision_of
@@ -48,12 +49,30 @@ class FactSides:
     n_directed: int
 
 
-def fact_sides(source: AnyGraph, target: AnyGraph) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
+def fact_sides(
+    source: AnyGraph, target: AnyGraph, engine: Engine | None = None
+) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
     """Sides of both graphs, and the time kinds they share.
 
     A fact known to the day is also known to its month and year, so a fact known to the year still meets it there.
     Where every dated fact of both graphs is a point in time, ends and intervals repeat the begins and are left out.
     """
+    engine = engine or InProcess(threads=1)
+    times = engine.call(_shared_times, source, target)
+    asked = [(graph, [pair[at] for pair in times.numbers], times.usual) for at, graph in enumerate((source, target))]
+    of_source, of_target = engine.on_columns(_sides, asked)
+    return of_source, of_target, times.kinds
+
+
+class _SharedTimes(NamedTuple):
+    """The times of two graphs, by the kinds that both have."""
+
+    kinds: tuple[TimeKind, ...]
+    numbers: list[tuple[Ints, Ints]]  # of each kind: the time of each fact, then of each entity date
+    usual: int  # the kind that most entity dates have
+
+
+def _shared_times(source: AnyGraph, target: AnyGraph) -> _SharedTimes:
     points = _are_points(source, target)
     kinds: list[TimeKind] = []
     times: list[tuple[Ints, Ints]] = []
@@ -69,11 +88,7 @@ def fact_sides(source: AnyGraph, target: AnyGraph) -> tuple[FactSides, FactSides
             if all(bool((number != ABSENT).any()) for number in numbers):
                 kinds.append(TimeKind(moment, precision))
                 times.append(numbers)
-    usual = _usual_kind(source, target, times)
-    of_source, of_target = (
-        _sides(graph, [pair[at] for pair in times], usual) for at, graph in enumerate((source, target))
-    )
-    return of_source, of_target, tuple(kinds)
+    return _SharedTimes(tuple(kinds), times, _usual_kind(source, target, times))
 
 
 def time_kinds(source: AnyGraph, target: AnyGraph) -> tuple[TimeKind, ...]:

@@ -14,7 +14,7 @@ from scipy import sparse as sp
 from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
 from dualmatch.channels.evidence.neighbourhood import with_context
 from dualmatch.channels.evidence.relations import RelationAlignment, align_relations
-from dualmatch.decode.assignment import assign
+from dualmatch.decode.assignment import assign_listed
 from dualmatch.decode.one_to_one import Candidates, match
 from dualmatch.decode.sinkhorn import Best
 from dualmatch.decode.sparse_sinkhorn import ranks_in_rows, row_best
@@ -55,7 +55,9 @@ class EvidenceResult:
     @cached_property
     def pairs(self) -> tuple[Ids, Floats]:
         """Every entity's likeliest pair that others leave over, however unlikely, and its confidence."""
-        return assign(self.probability, many_to_one=self.problem.many_to_one)
+        return self.problem.engine.call(
+            _likeliest, self.state.candidates, self.probability.data, self.problem.many_to_one
+        )
 
     @cached_property
     def no_partner(self) -> tuple[Floats, Floats]:
@@ -105,6 +107,10 @@ class EvidenceResult:
         return RankedCandidates(
             sp.csr_array((self.state.log_odds, (c.row, c.column)), shape=c.shape), weight, lambda: self.similarity
         )
+
+
+def _likeliest(candidates: Candidates, chance: Floats, many_to_one: bool) -> tuple[Ids, Floats]:
+    return assign_listed(candidates.row, candidates.column, chance, candidates.shape, many_to_one)
 
 
 class RankedCandidates:

@@ -126,7 +126,7 @@ class Problem:
 
     @cached_property
     def _fact_sides(self) -> tuple[FactSides, FactSides, tuple[TimeKind, ...]]:
-        return self.engine.call(fact_sides, self.source.columns, self.target.columns)
+        return fact_sides(self.source.columns, self.target.columns, self.engine)
 
     @property
     def views(self) -> tuple[FactSides, FactSides]:

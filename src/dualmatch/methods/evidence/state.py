@@ -16,7 +16,7 @@ from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.support import Slots
 from dualmatch.channels.evidence.ties import Ties, find_pairs
 from dualmatch.channels.evidence.tokens import Scale
-from dualmatch.decode.assignment import assign
+from dualmatch.decode.assignment import assign_listed
 from dualmatch.decode.one_to_one import Candidates, Unmatched, chance_of
 from dualmatch.engine import Engine, at_once
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
@@ -136,8 +136,8 @@ class Believed:
     @classmethod
     def of(cls, candidates: Candidates, log_odds: Floats) -> Self:
         """Each the likeliest of what more likely ones leave over."""
-        low, at = float(log_odds.min(initial=0.0)), (candidates.row, candidates.column)
-        pairs, value = assign(sp.csr_array((log_odds - low + 1.0, at), shape=candidates.shape))
+        low = float(log_odds.min(initial=0.0))
+        pairs, value = assign_listed(candidates.row, candidates.column, log_odds - low + 1.0, candidates.shape)
         return cls(pairs, value + low - 1.0)
 
     def above(self, least: float) -> Believed:
