@@ -373,6 +373,29 @@ def test_an_error_in_a_block_is_told_as_it_is(cluster: Cluster) -> None:
         cluster.map(failing, [(1,)])
 
 
+def test_a_step_that_has_ended_leaves_nothing_on_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be computed again where a worker dies, long after its files are gone."""
+    monkeypatch.setattr("dualmatch.engine.cluster._POLL_SECONDS", 0.05)  # waiting ends in errors that hold on to frames
+    gc.collect()
+    gc.disable()
+    try:
+        cluster.map(slept, [(0.3,), (0.3,)])
+        deadline = time.monotonic() + 20
+        while known := cluster.client.run_on_scheduler(n_tasks):
+            assert time.monotonic() < deadline, known
+            time.sleep(0.05)
+    finally:
+        gc.enable()
+
+
+def slept(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def n_tasks(dask_scheduler: object) -> int:
+    return len(dask_scheduler.tasks)  # type: ignore[attr-defined]
+
+
 def test_results_are_fetched_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("distributed.Future.result")  # all of them were gathered already
     assert cluster.map(slow_sum, [(np.ones(3), 1.0), (np.ones(3), 2.0)]) == [3.0, 6.0]

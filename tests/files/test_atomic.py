@@ -205,6 +205,26 @@ def test_a_folder_of_a_dead_process_is_removed(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
+def test_a_folder_that_is_taken_for_a_leftover_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where two workers of a cluster make one at the same moment."""
+    opened, made = os.open, []
+
+    def removed_first(path: Path, flags: int, *more: int, dir_fd: int | None = None) -> int:
+        if flags & os.O_DIRECTORY and not made:
+            made.append(path)
+            os.rmdir(path)
+        return opened(path, flags, *more, dir_fd=dir_fd)
+
+    monkeypatch.setattr(temporary.os, "open", removed_first)
+    with temporary.folder_beside(tmp_path / "copies") as folder:
+        assert folder.is_dir()
+        assert made
+        assert folder not in made
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path) -> None:
     path = tmp_path / ("é" * 127)
     write_text(path, "new")

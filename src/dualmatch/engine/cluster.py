@@ -369,6 +369,11 @@ class Cluster:
                     within(ANSWER_SECONDS, self.client.cancel, futures)
                 for sent in {id(each): each for call in calls for each in call if isinstance(each, _Sent)}.values():
                     sent.future = self._scattered(sent.value)
+            finally:
+                # At once: what waits for the collector would be computed again, from files that are gone, wherever the
+                # worker that holds it dies.
+                for future in futures:
+                    future.release()
         raise AssertionError("unreachable")
 
     def _wait_for(self, futures: list[Any]) -> None:

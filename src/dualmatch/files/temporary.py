@@ -36,7 +36,10 @@ def folder_beside(place: Path) -> Iterator[Path]:
     while True:
         path = place.with_name(f"{_start(place)}{os.urandom(8).hex()}.part")
         path.mkdir(mode=0o700)
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:  # somebody took it for a leftover before it was locked
+            continue
         try:
             if _is_ours(path, handle):
                 yield path
