@@ -4,7 +4,10 @@
 
 Seconds are from reading to the result; CPU seconds and peaks of resident memory (mapped files included) are those of
 the calling process and of each worker, what workers sent is Dask's own count. *Parallel* is the share of all CPU
-seconds that the workers spent. With --kill-every one worker, drawn at random, is killed every so many seconds.
+seconds that the workers spent; the scheduler of a local cluster is part of the calling process. Where one worker was
+measured before n, the share that is not parallel follows from their seconds by Amdahl's law, t(n) / t(1) = s + (1 − s)
+/ n: it counts steps that one worker makes while others wait, too. With --kill-every one worker, drawn at random, is
+killed every so many seconds.
 """
 
 from __future__ import annotations
@@ -76,7 +79,9 @@ def sent_bytes(dask_worker: object) -> int:
     return int(getattr(dask_worker, "transfer_outgoing_bytes_total", 0))
 
 
-def measure(name: str, folder: Path, limit: str | None, engine: Engine | None, kill_every: float | None) -> str:
+def measure(
+    name: str, folder: Path, limit: str | None, engine: Engine | None, kill_every: float | None
+) -> tuple[str, float]:
     cluster = engine if isinstance(engine, Cluster) else None
     watch, start = Watch(kill_every, cluster), time.perf_counter()
     data = read_folder(folder)
@@ -97,7 +102,7 @@ def measure(name: str, folder: Path, limit: str | None, engine: Engine | None, k
         f"{watch.kills} kills; {len(links):,} links, {digest}",
         flush=True,
     )
-    return digest
+    return digest, seconds
 
 
 def main() -> None:
@@ -108,14 +113,19 @@ def main() -> None:
     parser.add_argument("--kill-every", type=float, help="seconds")
     parser.add_argument("--without-process", action="store_true", help="clusters only")
     asked = parser.parse_args()
-    digests = set()
+    digests, seconds_of = set(), {}
     units = unit_seconds()
     if not asked.without_process:
-        digests.add(measure("process", asked.folder, asked.memory_limit, None, None))
+        digests.add(measure("process", asked.folder, asked.memory_limit, None, None)[0])
     for workers in asked.workers:
         with Cluster(workers=workers) as engine:
             name = f"{workers} worker{'s' * (workers > 1)}"
-            digests.add(measure(name, asked.folder, asked.memory_limit, engine, asked.kill_every))
+            digest, seconds = measure(name, asked.folder, asked.memory_limit, engine, asked.kill_every)
+        digests.add(digest)
+        seconds_of[workers] = seconds
+        if 1 in seconds_of and workers > 1:
+            share = (workers * seconds / seconds_of[1] - 1) / (workers - 1)
+            print(f"{name}: {seconds_of[1] / seconds:.2f} times as fast as one, so {share:.1%} are not parallel")
     print(
         f"unit {statistics.median(units + unit_seconds()):.2f} s; links {'the same' if len(digests) == 1 else 'DIFFER'}"
     )

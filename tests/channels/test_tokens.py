@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse as sp
 
-from dualmatch.channels.evidence.candidates import find_candidates, scored_tokens
+from dualmatch.channels.evidence.candidates import _ByToken, find_candidates, scored_tokens
 from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
 from dualmatch.channels.evidence.tokens import Knowledge, SoftPairs, TokenBuilder
 from dualmatch.simulate import SimulatedPair, World, simulate
@@ -50,8 +51,35 @@ def test_candidates_of_some_entities_lie_among_them() -> None:
     assert set(found.col) <= set(among[1])
 
 
+@pytest.mark.parametrize("many", [10**9, 1], ids=["in order", "by token"])
+def test_the_best_of_each_row_are_those_of_the_dense_product(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    monkeypatch.setattr("dualmatch.channels.evidence.candidates._MANY_ENTITIES", many)
+    scored = scored_tokens(TokenBuilder(*sides_of(PAIR)).build(knowledge(60)))
+    found = find_candidates(scored, n_candidates=3).toarray()
+    dense = (scored.source @ scored.target.T).toarray()
+    for sums, kept in ((dense, found), (dense.T, found.T)):
+        best = -np.sort(-sums, axis=1)[:, :3]
+        assert -np.sort(-kept, axis=1)[:, :3] == pytest.approx(best, abs=1e-6)
+    assert found[found > 0] == pytest.approx(dense[found > 0], abs=1e-6)
+
+
+def test_entities_with_the_same_frequent_token_stand_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dualmatch.channels.evidence.candidates._MANY_ENTITIES", 1)
+    tokens = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1]], dtype=np.float32)
+    by_token = _ByToken.of(sp.csr_matrix(tokens))
+    assert by_token.entity is not None
+    assert by_token.entity.tolist() == [2, 3, 0, 1, 4]  # none; token 0; token 1, which most have
+    assert by_token.matrix.toarray().tolist() == tokens[by_token.entity].T.tolist()
+    nothing = _ByToken.of(sp.csr_matrix((4, 3), dtype=np.float32))
+    assert nothing.matrix.nnz == 0
+
+
+@pytest.mark.parametrize("many", [10**9, 1], ids=["in order", "by token"])
 @pytest.mark.parametrize("among", [(np.zeros(0, np.int64), np.arange(5)), (np.zeros(0, np.int64),) * 2])
-def test_nobody_has_no_tokens_in_common(among: tuple[np.ndarray, np.ndarray]) -> None:
+def test_nobody_has_no_tokens_in_common(
+    monkeypatch: pytest.MonkeyPatch, among: tuple[np.ndarray, np.ndarray], many: int
+) -> None:
+    monkeypatch.setattr("dualmatch.channels.evidence.candidates._MANY_ENTITIES", many)
     left, right, kinds = sides_of(PAIR)
     tokens = TokenBuilder(left, right, kinds).build(None, among, smoothing=1.0)
     assert find_candidates(scored_tokens(tokens), (left.n_entities, right.n_entities)).nnz == 0

@@ -202,7 +202,7 @@ class Cluster:
 
     def _each(self, function: Callable[..., T], calls: list[tuple[Any, ...]], least_bytes: int) -> Iterator[T]:
         owner = getattr(function, "__self__", None)  # a method goes as a function of its object
-        if not self.shares_files or bytes_of((owner, calls)) < least_bytes:
+        if not calls or not self.shares_files or bytes_of((owner, calls)) < least_bytes:
             yield from (function(*call) for call in calls)
             return
         plain = function if owner is None else getattr(function, "__func__", function)

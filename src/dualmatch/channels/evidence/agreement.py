@@ -22,7 +22,7 @@ from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
 
 _HALF: Final = 0.5  # added to every count: what was never seen is not impossible
-_LARGEST_TABLE: Final = 2**23  # relation pairs that are looked up in a table; beyond, in a sorted list
+_LARGEST_TABLE: Final = 2**22  # relation pairs that are looked up in a table; beyond, in a sorted list
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,13 @@ class RelationOdds:
 
     def at(self, relation_source: Ids, relation_target: Ids) -> tuple[Floats, Floats]:
         """Odds of some pairs of relations, seen from the source and from the target."""
-        count = self._count(relation_source, relation_target)
+        if self._tables is None:
+            return self._odds(self._count(relation_source, relation_target), relation_source, relation_target)
+        place = relation_source * self.together.shape[1] + relation_target
+        return self._tables[0][place], self._tables[1][place]
+
+    def _odds(self, count: Floats, relation_source: Ids, relation_target: Ids) -> tuple[Floats, Floats]:
+        """As `at`, of relations that were the same so often."""
         forward = (count / self.chances[1][relation_target] + 1.0) / (self._totals[0][relation_source] + 1.0)
         backward = (count / self.chances[0][relation_source] + 1.0) / (self._totals[1][relation_target] + 1.0)
         return forward, backward
@@ -142,13 +148,16 @@ class RelationOdds:
         return rows, columns
 
     @cached_property
-    def _table(self) -> Floats | None:
+    def _tables(self) -> tuple[Floats, Floats] | None:
+        """The odds of all pairs of relations, row after row; None where there are too many."""
         rows, columns = self.together.shape
-        return self.together.toarray() if rows * columns <= _LARGEST_TABLE else None
+        if rows * columns > _LARGEST_TABLE:
+            return None
+        count = np.asarray(self.together.toarray(), dtype=np.float64).ravel()
+        return self._odds(count, np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows))
 
     def _count(self, row: Ids, column: Ids) -> Floats:
-        if self._table is not None:
-            return np.asarray(self._table[row, column], dtype=np.float64)
+        """How often relations were the same."""
         entries = self.together.tocoo()
         listed = entries.row.astype(np.int64), entries.col.astype(np.int64)
         place = find_pairs(*listed, self.together.shape[1], row, column)
@@ -231,8 +240,8 @@ def compared(left: Dates, right: Dates, f: Ids, j: Ids) -> Compared:
     """The precision that both dates of each pair have, and whether they agree at it."""
     known, own, other = left.distinct, left.date[f], right.date[j]
     level = np.minimum(known.precision[own], known.precision[other])
-    at = np.maximum(level, 0)
-    agree = (level >= 0) & (known.number[at, own] == known.number[at, other])
+    numbers, first = known.number.ravel(), np.multiply(np.maximum(level, 0), len(known), dtype=np.int64)
+    agree = (level >= 0) & (numbers[first + own] == numbers[first + other])
     return level, agree
 
 

@@ -75,7 +75,7 @@ class Dates:
     chances: Floats  # (n_precisions, n_numbers + 1): how common each number is in this graph; 1 at the end, for no date
     opaque: bool  # whether times are bare ids, with no calendar
 
-    @property
+    @cached_property
     def precision(self) -> NDArray[np.int8]:
         """How exactly the date of each fact is known; -1 where it is not: (n_facts,)."""
         return self.distinct.precision[self.date]
@@ -101,8 +101,14 @@ class Dates:
 
     def chance(self, level: NDArray[np.int8], facts: Ids) -> Floats:
         """How common in this graph the dates of some facts are, each among dates of a precision."""
-        chance: Floats = self.chances[level, self.distinct.number[level, self.date[facts]]]
+        place = np.multiply(level, len(self.distinct), dtype=np.int64) + self.date[facts]  # faster than two indices
+        chance: Floats = self._chance_of_date.ravel()[place]
         return chance
+
+    @cached_property
+    def _chance_of_date(self) -> Floats:
+        """How common each of the distinct dates is in this graph, at each precision: (n_precisions, n_dates)."""
+        return np.take_along_axis(self.chances, self.distinct.number.astype(np.int64) % self.chances.shape[1], axis=1)
 
     def on_calendar(self, level: Precision, facts: Ids) -> Ids:
         """Which year, month or day the dates of some facts are, counted from year 0."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, Final, NamedTuple, Self
 
@@ -124,11 +125,11 @@ class SupportSearch:
             part.slots.append([(number + begin).astype(np.int32), tie_of_slot.astype(np.int32)])
         return part
 
-    def _n_facts(self, side: int, entities: Ids) -> Floats:
-        """Listed facts of some entities, one at least."""
-        first = self.sides[side].ties.first_fact_of_entity
-        n_facts: Floats = np.maximum(first[entities + 1] - first[entities], 1).astype(np.float64)
-        return n_facts
+    @cached_property
+    def _n_facts(self) -> tuple[Floats, Floats]:
+        """Listed facts of each entity, one at least."""
+        source, target = (np.maximum(np.diff(side.ties.first_fact_of_entity), 1.0) for side in self.sides)
+        return source, target
 
     def _squares(self, numbers: Ids) -> _Found:
         """(candidate, supporter, tie of the source, tie of the target, worth from either side)."""
@@ -137,7 +138,7 @@ class SupportSearch:
         useful = np.flatnonzero((worth[0] > 0) & (worth[1] > 0))
         row, column = self.candidates.row[candidate[useful]], self.candidates.column[candidate[useful]]
         part = (each[useful].astype(np.int32) for each in (candidate, supporter, *ties))
-        return [*part, worth[0][useful] / self._n_facts(1, column), worth[1][useful] / self._n_facts(0, row)]
+        return [*part, worth[0][useful] / self._n_facts[1][column], worth[1][useful] / self._n_facts[0][row]]
 
     def _squares_of(self, number: Ids) -> _Found:
         """(candidate, supporter, tie of the source, tie of the target) for a part of the candidates.
@@ -211,8 +212,8 @@ class SupportSearch:
                 which = at[part][which]
                 pair, left, right = number[which], f[which], join.listed[place]
                 factors = bayes_factors(self.sides, self.odds, self.gaps, left, right)
-                from_source = factors[0] / self._n_facts(1, candidates.column[pair])
-                from_target = factors[1] / self._n_facts(0, candidates.row[pair])
+                from_source = factors[0] / self._n_facts[1][candidates.column[pair]]
+                from_target = factors[1] / self._n_facts[0][candidates.row[pair]]
                 kept = np.flatnonzero((from_source > _NO_SUPPORT) | (from_target > _NO_SUPPORT))
                 ties = source.tie[left[kept]].astype(np.int32), target.tie[right[kept]].astype(np.int32)
                 found.append([pair[kept].astype(np.int32), *ties, from_source[kept], from_target[kept]])

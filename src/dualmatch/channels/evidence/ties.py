@@ -238,11 +238,12 @@ class Places:
             left, low, high, sought = left[open_], low[open_], high[open_], sought[open_]
             middle = low + ((high - low) >> 1)
             value = self.known[middle]
-            found = value == sought
+            found = np.flatnonzero(value == sought)
             place[left[found]] = middle[found]
-            before = value < sought
+            more = np.flatnonzero((value != sought) & (high - low > 1))
+            left, low, high, sought, middle = (each[more] for each in (left, low, high, sought, middle))
+            before = value[more] < sought
             low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
-            high[found] = low[found]
         return place
 
 

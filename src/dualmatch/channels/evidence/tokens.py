@@ -349,7 +349,7 @@ def _counted(occurrences: _Occurrences, number: Ids | Ints, shape: tuple[int, in
     entity = occurrences.entity
     count = np.ones(len(number)) if occurrences.count is None else occurrences.count.copy()
     if (entity[1:] >= entity[:-1]).all():  # sides of facts, unless there are entity dates, are in order
-        first = np.searchsorted(entity, np.arange(shape[0] + 1, dtype=entity.dtype))
+        first = np.concatenate([[0], np.cumsum(np.bincount(entity, minlength=shape[0]))])
         matrix = sp.csr_matrix((count, number.astype(np.int32), first), shape=shape)
     else:
         matrix = sp.csr_matrix((count, (entity, number)), shape=shape)
