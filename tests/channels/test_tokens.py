@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse as sp
 
-from dualmatch.channels.evidence.candidates import _ByToken, find_candidates, scored_tokens
+from dualmatch.channels.evidence.candidates import Scored, _ByToken, find_candidates, scored_tokens
 from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
 from dualmatch.channels.evidence.tokens import Knowledge, SoftPairs, TokenBuilder
 from dualmatch.simulate import SimulatedPair, World, simulate
@@ -38,6 +38,30 @@ def test_some_entities_tokens_are_their_part_of_all(known: Knowledge | None, aft
     everything = (of_all.source @ of_all.target.T).toarray()[np.ix_(*among)]
     assert (of_some.source @ of_some.target.T).toarray() == pytest.approx(everything, abs=1e-6)
     assert part.source.shape[1] < whole.source.shape[1]
+
+
+def test_a_search_of_some_entities_leaves_out_what_would_cost_several_times_its_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What all entities were searched by was cheap; since then they have learnt of neighbours, and these of others."""
+    left, right, kinds = sides_of(PAIR)
+    among = np.arange(0, left.n_entities, 2), np.arange(0, right.n_entities, 2)
+    tokens = TokenBuilder(left, right, kinds).build(knowledge(60), among, smoothing=1.0)
+    dearest = float(tokens.cost.max()) + 1.0
+
+    def products(scored: Scored) -> np.ndarray:
+        return np.diff(scored.source.tocsc().indptr) * np.diff(scored.target.tocsc().indptr)
+
+    everything = scored_tokens(tokens, dearest)
+    assert everything.dearest == dearest
+    every = products(everything)
+    per_entity = every.sum() / (len(among[0]) + len(among[1]))
+    monkeypatch.setattr("dualmatch.channels.evidence.candidates._PRODUCTS_PER_ENTITY", per_entity / 8)
+    bounded = scored_tokens(tokens, dearest)
+    left_over = products(bounded)
+    assert 0 < left_over.sum() <= every.sum() / 2
+    assert bounded.dearest < dearest
+    assert ((left_over > 0) == ((every > 0) & (tokens.cost < bounded.dearest))).all()
 
 
 def test_candidates_of_some_entities_lie_among_them() -> None:

@@ -10,10 +10,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ from scipy import sparse as sp
 
 from conftest import refused
 from dualmatch import align
+from dualmatch.channels.evidence import candidates
 from dualmatch.decode import message_passing, one_to_one
+from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
 from dualmatch.engine import Engine, InProcess, at_once, remote, worker
 from dualmatch.engine.operands import store
@@ -39,7 +42,7 @@ from distributed.comm import CommClosedError
 
 from dualmatch.engine.cluster import Cluster
 from dualmatch.engine.connection import check_workers
-from dualmatch.engine.worker import states_of
+from dualmatch.engine.worker import result_pattern, states_of
 
 NOT_SECURED = ValueError("IOStream is not idle; cannot convert to SSL")  # tornado's, where a worker dies just then
 NO_WORKER = ValueError("Can not use replicate to delete data")  # the scheduler's, where all workers have died just then
@@ -91,12 +94,28 @@ def test_neither_threads_nor_blocks_change_a_byte(
     assert content(gathered(pair, engine)) == expected
 
 
+def test_nor_do_they_where_entities_are_ordered_by_token(pair: SimulatedPair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "_MANY_ENTITIES", 1)
+    expected = content(gathered(pair, InProcess(threads=1)))
+    assert content(gathered(pair, InProcess(2, block_rows=33))) == expected
+
+
+@pytest.mark.parametrize("many_to_one", [False, True])
+@pytest.mark.parametrize("n_seeds", [0, 12])
 def test_small_parts_of_a_round_change_no_byte(
-    pair: SimulatedPair, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    pair: SimulatedPair, monkeypatch: pytest.MonkeyPatch, n_seeds: int, many_to_one: bool
 ) -> None:
+    seeds = pair.gold[np.random.default_rng(2).permutation(len(pair.gold))[:n_seeds]]  # in no order
+    forbidden = Forbidden(np.stack([pair.gold[20:40, 0], pair.gold[21:41, 1]], axis=1).astype(np.int64))
+
+    def aligned(threads: int) -> dict[str, bytes]:
+        given = (pair.source, pair.target, seeds, forbidden, InProcess(threads))
+        return content(align_by_evidence(Problem.of(*given, many_to_one=many_to_one)))
+
+    whole = aligned(threads=1)
     for module, name in ((search, "_ROWS_AT_ONCE"), (message_passing, "_AT_ONCE"), (one_to_one, "_AT_ONCE")):
         monkeypatch.setattr(module, name, 17)
-    assert content(gathered(pair, InProcess(threads=2))) == expected
+    assert aligned(threads=2) == whole
 
 
 def test_a_cluster_changes_no_byte(cluster: Cluster, pair: SimulatedPair, expected: dict[str, bytes]) -> None:
@@ -390,6 +409,30 @@ def test_a_step_that_has_ended_leaves_nothing_on_the_cluster(cluster: Cluster, m
 
 def slept(seconds: float) -> None:
     time.sleep(seconds)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_worker_wrote_before_it_died_is_removed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """Another has computed it again, into a file of its own."""
+    mapped = cluster.map
+
+    def map_and_leave(function: Any, items: Any) -> list[Any]:
+        calls = list(items)
+        results = mapped(function, calls)
+        (cluster._folder / result_pattern(calls[0][2]).replace("*", "lost")).write_bytes(b"half of an array")
+        if fails:
+            raise ZeroDivisionError
+        return results
+
+    monkeypatch.setattr(cluster, "map", map_and_leave)
+    with pytest.raises(ZeroDivisionError) if fails else nullcontext():
+        twice = cluster.on_columns(np.multiply, [(np.ones(10_000), 2.0)])
+        assert twice[0].sum() == 20_000
+    twice = []
+    gc.collect()
+    assert not list(cluster._folder.iterdir())
 
 
 def n_tasks(dask_scheduler: object) -> int:

@@ -70,3 +70,17 @@ def test_of_many_pairs_a_sample_teaches_that_does_not_depend_on_their_order(monk
         candidates, np.ones(n), posterior[order], (ties, ties), before, (keys[0][order], keys[1][order])
     )
     np.testing.assert_array_equal(turned, weights)
+
+
+def test_a_sample_is_drawn_from_pairs_with_enough_ties_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    n, n_rich, before = 3000, 100, COVERAGES / COVERAGES.sum()
+    facts = [(f"e{i:04}", "knows", f"e{(i + step) % n_rich:04}") for i in range(n_rich) for step in (1, 2, 3)]
+    facts += [(f"e{i:04}", "knows", f"e{i + 1:04}") for i in range(n_rich, n, 2)]
+    ties = Ties.of(TemporalGraph.from_facts(facts))
+    assert (ties.ties_of(np.arange(n)) >= 3).sum() == n_rich
+    candidates, posterior = judged({0.1: 0.3, 1.0: 0.7}, n, before)
+    whole = coverage_weights(candidates, np.ones(n), posterior, (ties, ties), before, keys_of(n))
+    assert whole is not before
+    monkeypatch.setattr(learning, "_MOST_FOR_COVERAGE", 500)  # of all pairs; some 17 of them would be rich
+    sampled = coverage_weights(candidates, np.ones(n), posterior, (ties, ties), before, keys_of(n))
+    np.testing.assert_array_equal(sampled, whole)

@@ -92,11 +92,7 @@ class Groups:
     def without_own(self, values: Floats) -> Both:
         """Sum the others in each value's group, and each group (`without_own`)."""
         first = np.append(self.start, len(values))[np.searchsorted(self.filled, np.arange(self.size + 1))]
-        if self.order is None:
-            return without_own(values, self.number, first)
-        others = np.empty(len(values))
-        others[self.order], total = without_own(values[self.order], self.number[self.order], first)
-        return others, total
+        return without_own(values, self.number, first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +148,7 @@ def match(
     the product of its row's and its column's number in `elsewhere`. `messages` of an earlier call are the start.
     """
     engine = engine or InProcess(threads=1)
+    elsewhere = engine.paged(elsewhere)  # each step needs it
     asked = [(candidates, log_weight, elsewhere, None if messages is None else messages[side], side) for side in (0, 1)]
     source, target = engine.on_columns(MatchingSide.of, asked)
     now, converged = Messages.first((source, target), elsewhere), not len(source.own)

@@ -93,6 +93,18 @@ def bytes_of(value: Any) -> int:
     return sum(sizes)
 
 
+def stored_in(value: Any) -> list[StoredArray]:
+    """All arrays of a value that lie in files, each once."""
+    found: list[StoredArray] = []
+
+    def listed(stored: StoredArray) -> np.ndarray:
+        found.append(stored)
+        return np.zeros(0)
+
+    with_arrays(value, lambda array: array, {}, stored=listed)
+    return found
+
+
 def csr_of(kind: type, parts: tuple[Any, Any, Any], shape: Sequence[int]) -> Any:
     """A csr matrix of its data, indices and indptr, set one by one: the constructor would read every index."""
     matrix = kind(tuple(shape))

@@ -23,7 +23,7 @@ import numpy as np
 
 from dualmatch.engine import Columns, Spans, T, spans_of, usable_cores
 from dualmatch.engine.array_file import ArrayFile
-from dualmatch.engine.array_trees import StoredArray, bytes_of, travels, with_arrays
+from dualmatch.engine.array_trees import StoredArray, bytes_of, stored_in, travels, with_arrays
 from dualmatch.engine.cluster_columns import ColumnsOnWorkers
 from dualmatch.engine.connection import (
     ANSWER_SECONDS,
@@ -44,6 +44,7 @@ from dualmatch.engine.worker import (
     computed_in_files,
     forget_files,
     joined_in_file,
+    result_pattern,
     states_of,
     why_unseen,
 )
@@ -54,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 _RESUME: Final = "a run with --run can be resumed with --resume"
 _LONG_BLOCKS: Final = 16  # such blocks are worth sending from this part of the bytes on
-_BATCHES: Final = 8  # of the calls of a step, for each worker
+_BATCHES: Final = 8  # of the calls of a step, for each thread of the workers
 _TINY_BYTES: Final = 512  # an array up to this size goes along with each call: where it lies would be as long
 _POLL_SECONDS: Final = 2.0
 _SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
@@ -213,21 +214,24 @@ class Cluster:
             self._close(file)
             step = uuid.uuid4().hex
             given = [(plain, self._exchange, step, sent[0], batch) for batch in self._batches(sent[1])]
-            results = self.map(computed_in_files, given)
+            results = self._in_files(computed_in_files, given, step)
         for batch in results:
             yield from self._with_files(batch)
 
     def _batches(self, calls: list[Any]) -> list[list[Any]]:
-        """Calls in a few batches for each worker: the scheduler takes as long for a small task as for a large one."""
-        n_batches = min(len(calls), _BATCHES * self._n_workers())
-        edges = [len(calls) * number // max(n_batches, 1) for number in range(n_batches + 1)]
+        """Calls in a few batches for each thread: the scheduler takes as long for a small task as for a large one."""
+        if len(calls) < 2:
+            return [calls]
+        n_batches = min(len(calls), _BATCHES * self._n_threads())
+        edges = [len(calls) * number // n_batches for number in range(n_batches + 1)]
         return [calls[first:last] for first, last in pairwise(edges)]
 
-    def _n_workers(self) -> int:
+    def _n_threads(self) -> int:
+        """Threads of all workers."""
         try:
-            return max(len(within(ANSWER_SECONDS, self.client.nthreads)), 1)
+            return max(sum(within(ANSWER_SECONDS, self.client.nthreads).values()), 1)
         except Exception as error:  # it answers again, or the step says what is wrong
-            logger.debug("the scheduler does not say how many workers there are (%s)", error)
+            logger.debug("the scheduler does not say how many threads the workers have (%s)", error)
             return 1
 
     def joined(self, columns: list[list[np.ndarray]], shifts: list[list[int]]) -> list[np.ndarray]:
@@ -237,8 +241,9 @@ class Cluster:
         with self._file_of_small_arrays() as file:
             sent = with_arrays(held, partial(self._as_stored, file), {})
             self._close(file)
-            calls = [(self._exchange, parts, each) for parts, each in zip(sent, shifts, strict=True)]
-            results = self.map(joined_in_file, calls)
+            step = uuid.uuid4().hex
+            calls = [(self._exchange, step, parts, each) for parts, each in zip(sent, shifts, strict=True)]
+            results = self._in_files(joined_in_file, calls, step)
         found: list[np.ndarray] = self._with_files(results)
         return found
 
@@ -290,6 +295,18 @@ class Cluster:
             self._remote.put(stored.path)
             self._copied.add(stored.path.name)
         return stored
+
+    def _in_files(self, function: Callable[..., Any], calls: list[tuple[Any, ...]], step: str) -> list[Any]:
+        """What workers compute, its arrays in files of the step; what others wrote that have died is removed."""
+        results: list[Any] = []
+        try:
+            results = self.map(function, calls)
+        finally:
+            used = {stored.path for stored in stored_in(results)}
+            for path in self._folder.glob(result_pattern(step)):
+                if path not in used:
+                    path.unlink(missing_ok=True)
+        return results
 
     def _with_files(self, result: Any) -> Any:
         """What a worker has computed, with its arrays from their file."""

@@ -39,12 +39,12 @@ def computed(function: Callable[..., T], *arguments: Any) -> T:
 def computed_in_files(
     function: Callable[..., T], exchange: Path | RemoteFolder, step: str, owner: Any, calls: list[Any]
 ) -> list[T]:
-    """Some calls of a function of arrays in files; large arrays of the results are written to a file, too.
+    """Some calls of a function of arrays in files; large arrays of the results are written to a file of the step, too.
 
     `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
     """
     results: list[T] = []
-    with _result_file(exchange) as file:
+    with _result_file(exchange, step) as file:
 
         def written(array: np.ndarray) -> Any:
             is_small = array.nbytes < SMALL_BYTES or array.dtype.hasobject
@@ -59,17 +59,22 @@ def computed_in_files(
     return results
 
 
-def joined_in_file(exchange: Path | RemoteFolder, parts: Any, shifts: list[int]) -> StoredArray:
+def joined_in_file(exchange: Path | RemoteFolder, step: str, parts: Any, shifts: list[int]) -> StoredArray:
     """Arrays in files as one, in a file of its own; a number is added to each."""
-    with _result_file(exchange) as file:
+    with _result_file(exchange, step) as file:
         return file.joined(_read(parts, exchange), shifts)
 
 
+def result_pattern(step: str) -> str:
+    """Names of the files that workers write in a step."""
+    return f"{step}-*.npy"
+
+
 @contextmanager
-def _result_file(exchange: Path | RemoteFolder) -> Iterator[ArrayFile]:
+def _result_file(exchange: Path | RemoteFolder, step: str) -> Iterator[ArrayFile]:
     """A new file for what this worker computes, where the calling process finds it."""
     folder = exchange if isinstance(exchange, Path) else _copies_of(exchange).folder
-    with ArrayFile(folder / f"{uuid.uuid4().hex}.npy") as file:
+    with ArrayFile(folder / result_pattern(step).replace("*", uuid.uuid4().hex)) as file:
         yield file
     if isinstance(exchange, RemoteFolder) and not file.is_empty:
         _copies_of(exchange).keep(file.path)

@@ -22,7 +22,8 @@ from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.times import Precision
 
 _HALF: Final = 0.5  # added to every count: what was never seen is not impossible
-_LARGEST_TABLE: Final = 2**22  # relation pairs that are looked up in a table; beyond, in a sorted list
+_SMALL_TABLE: Final = 2**18  # relation pairs whose odds are computed at once: what asks for them asks for more
+_LARGEST_TABLE: Final = 2**23  # relation pairs that are looked up in a table; beyond, in a sorted list
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,15 +150,23 @@ class RelationOdds:
 
     @cached_property
     def _tables(self) -> tuple[Floats, Floats] | None:
-        """The odds of all pairs of relations, row after row; None where there are too many."""
+        """The odds of all pairs of relations, row after row; None where there are many."""
         rows, columns = self.together.shape
-        if rows * columns > _LARGEST_TABLE:
+        if rows * columns > _SMALL_TABLE:
             return None
         count = np.asarray(self.together.toarray(), dtype=np.float64).ravel()
         return self._odds(count, np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows))
 
+    @cached_property
+    def _counts(self) -> Floats | None:
+        """How often all pairs of relations were the same; None where there are very many."""
+        rows, columns = self.together.shape
+        return self.together.toarray() if rows * columns <= _LARGEST_TABLE else None
+
     def _count(self, row: Ids, column: Ids) -> Floats:
         """How often relations were the same."""
+        if self._counts is not None:
+            return np.asarray(self._counts[row, column], dtype=np.float64)
         entries = self.together.tocoo()
         listed = entries.row.astype(np.int64), entries.col.astype(np.int64)
         place = find_pairs(*listed, self.together.shape[1], row, column)

@@ -20,8 +20,10 @@ _GRID = float(2**20)
 # What a search may cost: multiplications for each entity of either graph, up to 40,000 entities in all.
 _PRODUCTS_PER_ENTITY: Final = 5000
 _FEW_ENTITIES: Final = 40_000
-_MANY_ENTITIES: Final = 2**17
-_TIMES_BUDGET: Final = 4  # what a search of some entities may cost at most, as a multiple of that of all
+_TIMES_BUDGET: Final = (
+    4  # how often a search of some entities may cost what one of as many entities, all there are, does
+)
+_MANY_ENTITIES: Final = 2**17  # from so many on, what a product adds up for a row does not fit into the cache
 
 
 class Scored(NamedTuple):
@@ -40,7 +42,7 @@ def scored_tokens(tokens: Tokens, dearest: float | None = None, engine: Engine |
     similarity. Tokens are used from the rarest on while the multiplications stay within 5,000 per entity. Above 40,000
     entities the total grows with the square root of their number. That bounds the time at any size; it leaves out hubs,
     which say next to nothing. For some entities, `dearest` is the limit that all entities had; it is lowered where what
-    has been learnt since makes so many tokens that they would cost several times as much.
+    has been learnt since makes so many tokens that they would cost several times the budget of so many entities.
     """
     matrices = tokens.source, tokens.target
     engine = engine or InProcess(threads=1)

@@ -107,7 +107,10 @@ class Dates:
 
     @cached_property
     def _chance_of_date(self) -> Floats:
-        """How common each of the distinct dates is in this graph, at each precision: (n_precisions, n_dates)."""
+        """How common each of the distinct dates is in this graph, at each precision: (n_precisions, n_dates).
+
+        For dates that this graph lacks it means nothing.
+        """
         return np.take_along_axis(self.chances, self.distinct.number.astype(np.int64) % self.chances.shape[1], axis=1)
 
     def on_calendar(self, level: Precision, facts: Ids) -> Ids:

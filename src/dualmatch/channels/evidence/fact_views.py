@@ -109,7 +109,7 @@ def _has_moment(graph: AnyGraph, moment: Moment, precision: Precision | None) ->
         known = (_at_precision(graph.times[at][first : first + _AT_ONCE], precision) != ABSENT for at in asked)
         return bool(np.logical_and.reduce(list(known)).any())
 
-    return any(has(first) for first in range(0, len(graph.times[0]), _AT_ONCE))  # the first part tells, as a rule
+    return any(has(first) for first in range(0, len(graph.times[0]), _AT_ONCE))  # the first part usually decides
 
 
 def _are_points(source: AnyGraph, target: AnyGraph) -> bool:

@@ -101,7 +101,7 @@ class TiesInBoth:
     gaps_seen: Floats  # (n_precisions, N_GAPS): how far apart the dates of the others are; every tie counts once
 
     def gaps(self, by_chance: Floats) -> DateGaps:
-        """How often, and by how much, ties in both graphs are dated differently; gaps by chance as in the problem."""
+        """How often, and by how much, ties in both graphs are dated differently; `by_chance` as `Problem.gap_chance`."""
         differ = float(np.clip(1.0 - (self.agreeing + 0.99 * 50) / (self.ties + 50), 0.003, 0.3))
         return DateGaps.learnt(differ, self.gaps_seen, by_chance)
 
@@ -286,15 +286,15 @@ def coverage_weights(
     """How often each of `COVERAGES` holds, among pairs with enough ties to show it.
 
     Expectation–maximisation for the weights of a mixture (Dempster, Laird and Rubin, 1977); `coverage` holds how likely
-    each coverage of each candidate is by the weights before. Of very many pairs a sample is enough, drawn by a hash of
-    their names (`keys`).
+    each coverage of each candidate is by the weights before. Of very many such pairs a sample is enough, drawn by a
+    hash of their names (`keys`).
     """
     at = np.flatnonzero(probability > 0.5)
+    n_ties = np.minimum(ties[0].ties_of(candidates.row[at]), ties[1].ties_of(candidates.column[at]))
+    at = at[n_ties >= _FEWEST_TIES]
     if len(at) > _MOST_FOR_COVERAGE:
         drawn = mixed((keys[0][candidates.row[at]] + keys[1][candidates.column[at]]).view(np.int64))
         at = at[drawn < np.uint64(2**64 * (_MOST_FOR_COVERAGE / len(at)))]
-    row, column = candidates.row[at], candidates.column[at]
-    at = at[np.minimum(ties[0].ties_of(row), ties[1].ties_of(column)) >= _FEWEST_TIES]
     believed = probability[at]
     if float(believed.sum()) < _LEAST_FOR_COVERAGE:
         return before

@@ -151,7 +151,7 @@ class Problem:
     @cached_property
     def keys(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """A hash of each entity's name: what is drawn by it does not depend on the order of the input."""
-        return self.source.entity_hashes, self.target.entity_hashes
+        return self.engine.paged((self.source.entity_hashes, self.target.entity_hashes))
 
     def is_given(self, row: Ids, column: Ids) -> Flags:
         """Which of some pairs are seeds; a seed is the only candidate of its source."""

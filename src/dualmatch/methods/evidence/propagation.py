@@ -352,7 +352,7 @@ class Priors:
         partners = both(lambda side: float((1.0 - model.alone[side][classes[side]]).sum()))
         return cls(odds, -float(np.log(max(min(partners), 1.0))))
 
-    def weights(self, candidates: Candidates, value: Floats) -> Floats:
+    def log_weights(self, candidates: Candidates, value: Floats) -> Floats:
         """Log-odds of candidates by their evidence, rivals apart."""
         log_weight: Floats = value + self.at(candidates.row, candidates.column)
         return log_weight
@@ -374,7 +374,7 @@ def matched(
     many_to_one: bool = False,
 ) -> Marginals:
     """Marginals of the matching, by evidence and by how many entities have a partner at all."""
-    log_weight = engine.call(priors.weights, candidates, value)
+    log_weight = engine.call(priors.log_weights, candidates, value)
     elsewhere = both(lambda side: np.exp(0.5 * (nothing[side] + priors.share) + priors.of_entity[side]))
     if many_to_one:
         return engine.call(match_by_row, candidates, log_weight, elsewhere)
