@@ -1,8 +1,8 @@
 """Messages of the one-to-one matching, a part of the entities at a time.
 
 The messages of a side are those of its candidates in the order of that side's entities, so that the candidates of some
-entities are one piece. A step computes new messages of both sides from those before; each number depends on the candidates
-of one entity, in their order, and on sums over all entities, which every part computes itself.
+entities are one piece. A step computes new messages of both sides from those before; each number depends on the
+candidates of one entity, in their order, and on sums over all entities, which every part computes itself.
 """
 
 from __future__ import annotations

@@ -229,7 +229,8 @@ class Cluster:
     def _n_threads(self) -> int:
         """Threads of all workers."""
         try:
-            return max(sum(within(ANSWER_SECONDS, self.client.nthreads).values()), 1)
+            of_worker: dict[str, int] = within(ANSWER_SECONDS, self.client.nthreads)
+            return max(sum(of_worker.values()), 1)
         except Exception as error:  # it answers again, or the step says what is wrong
             logger.debug("the scheduler does not say how many threads the workers have (%s)", error)
             return 1

@@ -101,7 +101,7 @@ class TiesInBoth:
     gaps_seen: Floats  # (n_precisions, N_GAPS): how far apart the dates of the others are; every tie counts once
 
     def gaps(self, by_chance: Floats) -> DateGaps:
-        """How often, and by how much, ties in both graphs are dated differently; `by_chance` as `Problem.gap_chance`."""
+        """How often, and by how much, ties in both graphs are dated differently; `by_chance`: `Problem.gap_chance`."""
         differ = float(np.clip(1.0 - (self.agreeing + 0.99 * 50) / (self.ties + 50), 0.003, 0.3))
         return DateGaps.learnt(differ, self.gaps_seen, by_chance)
 
