@@ -5,9 +5,9 @@
 Seconds are from reading to the result; CPU seconds and peaks of resident memory (mapped files included) are those of
 the calling process and of each worker, what workers sent is Dask's own count. *Parallel* is the share of all CPU
 seconds that the workers spent; the scheduler of a local cluster is part of the calling process. Where one worker was
-measured before n, the share that is not parallel follows from their seconds by Amdahl's law, t(n) / t(1) = s + (1 − s)
-/ n: it counts steps that one worker makes while others wait, too. With --kill-every one worker, drawn at random, is
-killed every so many seconds.
+measured before n, and there are n cores, the share that is not parallel follows from their seconds by Amdahl's law,
+t(n) / t(1) = s + (1 − s) / n: it counts steps that one worker makes while others wait, too. With --kill-every one
+worker, drawn at random, is killed every so many seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import psutil
 
-from dualmatch.engine import Engine
+from dualmatch.engine import Engine, usable_cores
 from dualmatch.engine.cluster import Cluster
 from dualmatch.methods.align import align
 from dualmatch.readers.benchmark_folder import read_folder
@@ -123,7 +123,7 @@ def main() -> None:
             digest, seconds = measure(name, asked.folder, asked.memory_limit, engine, asked.kill_every)
         digests.add(digest)
         seconds_of[workers] = seconds
-        if 1 in seconds_of and workers > 1:
+        if 1 in seconds_of and 1 < workers <= usable_cores():
             share = (workers * seconds / seconds_of[1] - 1) / (workers - 1)
             print(f"{name}: {seconds_of[1] / seconds:.2f} times as fast as one, so {share:.1%} are not parallel")
     print(

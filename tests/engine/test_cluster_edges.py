@@ -15,9 +15,10 @@ from dualmatch.errors import InputError
 pytest.importorskip("distributed")
 from distributed.comm import CommClosedError
 
-from dualmatch.engine import cluster, connection
+from dualmatch.engine import connection
 from dualmatch.engine.cluster import Cluster
 from dualmatch.engine.connection import on_all_workers, within
+from dualmatch.engine.waiting import wait_for
 
 
 @contextmanager
@@ -111,8 +112,8 @@ def test_blocks_that_no_worker_takes_up_are_not_waited_for_without_end(monkeypat
         raise TimeoutError
 
     monkeypatch.setattr(distributed, "wait", waiting)
-    monkeypatch.setattr(cluster, "_IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("dualmatch.engine.waiting._IDLE_SECONDS", 0.05)
     idle = Cluster.__new__(Cluster)
     idle.client = Deaf(0)  # type: ignore[assignment]
     with pytest.raises(InputError, match="the cluster makes no progress"), idle._end_in_words():
-        idle._wait_for([])
+        wait_for(idle.client, [])

@@ -394,7 +394,7 @@ def test_an_error_in_a_block_is_told_as_it_is(cluster: Cluster) -> None:
 
 def test_a_step_that_has_ended_leaves_nothing_on_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be computed again where a worker dies, long after its files are gone."""
-    monkeypatch.setattr("dualmatch.engine.cluster._POLL_SECONDS", 0.05)  # waiting ends in errors that hold on to frames
+    monkeypatch.setattr("dualmatch.engine.waiting._POLL_SECONDS", 0.05)  # waiting ends in errors that hold on to frames
     gc.collect()
     gc.disable()
     try:

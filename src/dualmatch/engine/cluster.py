@@ -38,6 +38,7 @@ from dualmatch.engine.connection import (
 from dualmatch.engine.operands import ARRAY_FILE, StoredOperand, store
 from dualmatch.engine.pages import Pages
 from dualmatch.engine.remote import RemoteFolder, is_url
+from dualmatch.engine.waiting import StalledError, is_lost, n_threads, wait_for
 from dualmatch.engine.worker import (
     SMALL_BYTES,
     computed,
@@ -57,9 +58,6 @@ _RESUME: Final = "a run with --run can be resumed with --resume"
 _LONG_BLOCKS: Final = 16  # such blocks are worth sending from this part of the bytes on
 _BATCHES: Final = 8  # of the calls of a step, for each thread of the workers
 _TINY_BYTES: Final = 512  # an array up to this size goes along with each call: where it lies would be as long
-_POLL_SECONDS: Final = 2.0
-_SILENT_SECONDS: Final = 30.0  # without a scheduler, before a run is given up
-_IDLE_SECONDS: Final = 120.0  # without a worker at work: on a busy machine, those that died take long to start again
 
 
 @dataclass(eq=False)
@@ -222,18 +220,9 @@ class Cluster:
         """Calls in a few batches for each thread: the scheduler takes as long for a small task as for a large one."""
         if len(calls) < 2:
             return [calls]
-        n_batches = min(len(calls), _BATCHES * self._n_threads())
+        n_batches = min(len(calls), _BATCHES * n_threads(self.client))
         edges = [len(calls) * number // n_batches for number in range(n_batches + 1)]
         return [calls[first:last] for first, last in pairwise(edges)]
-
-    def _n_threads(self) -> int:
-        """Threads of all workers."""
-        try:
-            of_worker: dict[str, int] = within(ANSWER_SECONDS, self.client.nthreads)
-            return max(sum(of_worker.values()), 1)
-        except Exception as error:  # it answers again, or the step says what is wrong
-            logger.debug("the scheduler does not say how many threads the workers have (%s)", error)
-            return 1
 
     def joined(self, columns: list[list[np.ndarray]], shifts: list[list[int]]) -> list[np.ndarray]:
         """Parts of columns as one array each, with a number added to each part; joined by the workers."""
@@ -374,13 +363,13 @@ class Cluster:
             arguments = [[each.future if isinstance(each, _Sent) else each for each in call] for call in calls]
             futures = [self.client.submit(computed, function, *each, pure=False) for each in arguments]
             try:
-                self._wait_for(futures)
+                wait_for(self.client, futures)
                 results: list[T] = self.client.gather(futures, errors="skip")
                 if all(future.status == "finished" for future in futures):
                     return results
                 return [future.result() for future in futures]  # the first error, in the order of the blocks
             except Exception as error:
-                if attempt + 1 == ATTEMPTS or not _lost(error) or self.client.status != "running":
+                if attempt + 1 == ATTEMPTS or not is_lost(error) or self.client.status != "running":
                     raise
                 logger.warning("operands were lost with their worker: the step starts again (%s)", error)
                 with suppress(Exception):
@@ -393,39 +382,6 @@ class Cluster:
                 for future in futures:
                     future.release()
         raise AssertionError("unreachable")
-
-    def _wait_for(self, futures: list[Any]) -> None:
-        """Wait until all futures are done, or the cluster is silent or idle for too long: gathering has no limit."""
-        from concurrent.futures import CancelledError
-
-        from distributed import wait
-
-        silent_since: float | None = None
-        idle_since: float | None = None
-        while True:
-            try:
-                wait(futures, timeout=_POLL_SECONDS)
-                return
-            except CancelledError:
-                return  # the futures say so themselves
-            except TimeoutError:
-                if self.client.status == "running":
-                    silent_since = None
-                    idle_since = (idle_since or time.monotonic()) if self._is_idle() else None
-                    if idle_since is not None and time.monotonic() - idle_since > _IDLE_SECONDS:
-                        raise StalledError("no worker has taken on a block for too long") from None
-                    continue
-                silent_since = silent_since or time.monotonic()
-                if self.client.status == "closed" or time.monotonic() - silent_since > _SILENT_SECONDS:
-                    raise
-
-    def _is_idle(self) -> bool:
-        """Whether blocks wait and no worker works, as where all have died and none has come back."""
-        try:
-            return not any(within(ANSWER_SECONDS, self.client.processing).values())
-        except Exception as error:
-            logger.debug("the scheduler does not say what is going on (%s)", error)
-            return True
 
     def sees(self, files: Iterable[Path]) -> bool:
         paths = [path.resolve() for path in files]
@@ -462,16 +418,3 @@ class Cluster:
                 f"{self._folder}: cannot be written into ({error.strerror or error}); give --exchange a folder with "
                 "room for what the workers compute on"
             ) from error
-
-
-class StalledError(Exception):
-    """Blocks wait, and no worker takes them up."""
-
-
-def _lost(error: Exception) -> bool:
-    """Whether an operand went with its worker, which only sent ones can."""
-    from concurrent.futures import CancelledError
-
-    names = ("FutureCancelledError", "CommClosedError")
-    is_gone = isinstance(error, CancelledError | StalledError) or type(error).__name__ in names
-    return is_gone or worker_died_meanwhile(error)
