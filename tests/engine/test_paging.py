@@ -243,3 +243,55 @@ def test_a_low_limit_is_kept_by_paging_and_changes_no_link(monkeypatch: pytest.M
     assert used
     assert all(engine.pages is not None for engine in used)
     assert limited.links() == free.links()
+
+
+def test_arrays_stay_in_memory_until_it_is_short(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="dualmatch")
+    with Pages(tmp_path, limit=2**50, from_start=False) as pages:
+        assert not pages.is_open
+        assert pages.paged(LARGE) is LARGE
+        assert InProcess(2, pages=pages).column_threads == 2
+        pages.limit = 2**20
+        for _ in range(1000):
+            if pages.is_open:
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("memory is never short")
+        assert is_mapped(pages.paged(LARGE))
+    assert caplog.text.count("more memory is needed than estimated") == 1
+
+
+def test_a_run_that_takes_more_than_estimated_goes_on_with_arrays_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs of years only take several times their estimate."""
+    pair = simulate(WORLD)
+    free, ties = align(pair.source, pair.target), []
+
+    class Short(Pages):
+        """Memory is short from the second round on."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options, least_bytes=1)
+            assert not self.is_open
+
+    real = Problem.keep_in_files
+
+    def watched(problem: Problem) -> None:
+        pages = problem.engine.pages  # type: ignore[attr-defined]
+        if "ties" in problem.__dict__:
+            pages._is_needed = True
+        real(problem)
+        ties.extend(is_mapped(each.neighbour) for each in problem.__dict__.get("ties", ()))
+
+    monkeypatch.setattr("dualmatch.engine.pages.Pages", Short)
+    monkeypatch.setattr(Problem, "keep_in_files", watched)
+    monkeypatch.setattr("dualmatch.methods.align.expected_bytes", lambda *_: 0.2 * 2**40)
+    late = align(pair.source, pair.target, memory_limit=f"{2**40}B")
+    assert ties
+    assert all(ties)
+    assert late.links() == free.links()
+    monkeypatch.setattr("dualmatch.methods.align.expected_bytes", lambda *_: 0.1 * 2**40)  # far below the limit
+    ties.clear()
+    monkeypatch.setattr(Problem, "keep_in_files", lambda problem: ties.append(problem.engine.pages))
+    align(pair.source, pair.target, memory_limit=f"{2**40}B")
+    assert set(ties) == {None}

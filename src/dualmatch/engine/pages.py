@@ -36,6 +36,7 @@ LEAST_BYTES: Final = 2**20
 """Smaller arrays stay in memory."""
 _NEAR: Final = 0.7  # share of the limit at which mapped pages are let go
 _WORTH_IT: Final = 0.05  # share of the limit that must be mapped for that to help
+_SHORT: Final = 0.4  # share of the limit from which on memory counts as short, if it did not from the start
 _SECONDS: Final = 0.02  # between two looks
 _TRIM_SECONDS: Final = 1.0  # between two times that freed memory is given back
 
@@ -53,6 +54,8 @@ class Pages:
         Whether other processes read the files, which then keep their names for as long as their arrays are used here.
     least_bytes:
         Smaller arrays stay in memory (`LEAST_BYTES` by default).
+    from_start:
+        Whether arrays are moved from the start, or once the process has come to a part of its limit.
 
     Examples
     --------
@@ -63,7 +66,16 @@ class Pages:
     (True, 499999500000)
     """
 
-    def __init__(self, folder: Path, limit: int, *, shared: bool = False, least_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        limit: int,
+        *,
+        shared: bool = False,
+        least_bytes: int | None = None,
+        from_start: bool = True,
+    ) -> None:
+        self._is_needed = from_start
         self.folder, self.limit, self.is_shared = folder, limit, shared
         self.least_bytes = LEAST_BYTES if least_bytes is None else least_bytes
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
@@ -83,8 +95,8 @@ class Pages:
 
     @property
     def is_open(self) -> bool:
-        """Whether arrays are still moved to files; what was moved stays readable."""
-        return not self._ended.is_set()
+        """Whether arrays are moved to files, now; what was moved stays readable."""
+        return self._is_needed and not self._ended.is_set()
 
     def close(self) -> None:
         """Move no more arrays to files, and watch the limit no longer."""
@@ -171,6 +183,9 @@ class Pages:
         is_over = False
         while not self._ended.wait(_SECONDS):
             memory = process.memory_info()
+            if not self._is_needed and memory.rss > _SHORT * self.limit:
+                self._is_needed = True
+                logger.info("more memory is needed than estimated: large arrays are kept in files from here on")
             if memory.rss < _NEAR * self.limit:
                 continue
             mapped = getattr(memory, "shared", memory.rss)  # resident pages of files; Linux counts them apart
@@ -188,12 +203,13 @@ class Pages:
 
 
 @contextmanager
-def pages_within(limit: int) -> Iterator[Pages]:
+def pages_within(limit: int, *, from_start: bool) -> Iterator[Pages]:
     """Pages in a temporary folder, for a process that should not exceed a limit; nothing is left of the folder."""
     place = Path(tempfile.gettempdir()) / "dualmatch-pages"
-    with folder_beside(place) as folder, Pages(folder, limit) as pages:
+    with folder_beside(place) as folder, Pages(folder, limit, from_start=from_start) as pages:
         yield pages
-        logger.info("at most %.1f GB were in files", pages.most_bytes / 1e9)
+        if pages.most_bytes:
+            logger.info("at most %.1f GB were in files", pages.most_bytes / 1e9)
 
 
 class PageWriter:

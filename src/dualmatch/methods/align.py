@@ -20,7 +20,7 @@ from dualmatch.decode.fusion import Decoded, decode, decode_naively, fuse
 from dualmatch.decode.similarity import FactorSimilarity, Similarity, hold
 from dualmatch.decode.sinkhorn import Plan, kernel_of, sinkhorn
 from dualmatch.decode.sparse_sinkhorn import sharpness_of
-from dualmatch.engine import Engine, InProcess
+from dualmatch.engine import Engine
 from dualmatch.errors import ConfigError, InputError
 from dualmatch.graph.arrays import Pairs
 from dualmatch.graph.literals import LiteralPair
@@ -28,8 +28,8 @@ from dualmatch.graph.model import TemporalGraph
 from dualmatch.methods.alignment import Alignment
 from dualmatch.methods.context import MethodContext
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
-from dualmatch.methods.evidence.problem import Problem
-from dualmatch.methods.resources import check_memory, expected_bytes
+from dualmatch.methods.evidence.problem import Problem, default_engine
+from dualmatch.methods.resources import MOST_UNDERESTIMATED, check_memory, expected_bytes
 from dualmatch.methods.run_store import CheckpointFile, NullStore, RunStore
 from dualmatch.methods.validation import (
     ForbiddenPairs,
@@ -319,13 +319,16 @@ def _gathered(context: MethodContext) -> EvidenceResult:
 
 @contextmanager
 def engine_within_limit(context: MethodContext) -> Iterator[Engine | None]:
-    """The engine that was given; where the run would take more memory than it may, one that keeps arrays in files."""
+    """The engine that was given; where the run may take more memory than allowed, one that can keep arrays in files."""
     engine, limit = context.engine, context.config.memory_limit
-    if expected_bytes(context.source, context.target) <= limit:
+    expected = expected_bytes(context.source, context.target)
+    if expected <= limit / MOST_UNDERESTIMATED:
         yield engine
         return
-    logger.info("large arrays are kept in files, to stay within a memory limit of %.1f GB", limit / 1e9)
-    with (engine or InProcess()).within(limit) as paging:
+    if expected > limit:
+        logger.info("large arrays are kept in files, to stay within a memory limit of %.1f GB", limit / 1e9)
+    engine = engine or default_engine(context.source, context.target)
+    with engine.within(limit, from_start=expected > limit) as paging:
         yield paging
 
 

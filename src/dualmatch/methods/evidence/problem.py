@@ -31,6 +31,7 @@ neighbours whose partner is not known yet."""
 
 _FEW_SEEDS: Final = 0.2  # of the smaller graph
 _WORTH_THREADS: Final = 20_000  # facts and entities of both graphs
+_OF_GRAPHS: Final = ("ties", "sides", "gap_chance", "dated", "classes", "_fact_sides", "keys")  # made of arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +67,21 @@ class Problem:
             target,
             given,
             Forbidden(given[:0]) if forbidden is None else forbidden,
-            _default_engine(source, target) if engine is None else engine,
+            default_engine(source, target) if engine is None else engine,
             literals,
             many_to_one,
             frozenset(without),
         )
 
+    def keep_in_files(self) -> None:
+        """Move what was computed of the graphs to files, if memory has become short since."""
+        names = [name for name in _OF_GRAPHS if name in self.__dict__]
+        self.__dict__.update(zip(names, self.engine.paged(tuple(self.__dict__[name] for name in names)), strict=True))
+
     def granting(self, pairs: Ids) -> Problem:
         """The same problem with these pairs as seeds; what was computed of the graphs is shared."""
         granted = replace(self, given=pairs)
-        for name in ("ties", "sides", "gap_chance", "dated", "classes", "_fact_sides", "builder", "names", "keys"):
+        for name in (*_OF_GRAPHS, "builder", "names"):
             if name in self.__dict__:
                 granted.__dict__[name] = self.__dict__[name]
         return granted
@@ -165,7 +171,7 @@ class Problem:
         return Unmatched.nobody(self.shape) if "open support" in self.without else unmatched
 
 
-def _default_engine(*graphs: TemporalGraph) -> InProcess:
+def default_engine(*graphs: TemporalGraph) -> InProcess:
     """Threads for large graphs; for small ones, starting and waiting for them takes longer than they save."""
     size = sum(graph.n_facts + graph.n_entities for graph in graphs)
     return InProcess() if size >= _WORTH_THREADS else InProcess(threads=1)

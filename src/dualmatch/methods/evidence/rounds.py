@@ -279,6 +279,7 @@ def run_rounds(
     """
     rounds = list(log)
     while state is None or not rounds or not (_is_stable(problem, rounds) or len(rounds) >= max_rounds):
+        problem.keep_in_files()
         number, start = len(rounds), time.perf_counter()
         if progress is not None:
             progress(number, max_rounds)
