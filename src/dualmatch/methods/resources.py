@@ -48,7 +48,7 @@ _PER_TOKEN: Final = 32.0
 _PER_ENTITY: Final = 3500.0
 _ESTIMATE_WITHIN: Final = 1.5
 MOST_UNDERESTIMATED: Final = 8.0
-"""How often its estimate a run of method evidence may take: where all dates are years, it was seven times as much."""
+"""How many times its estimate a run of method evidence may take: where all dates are years, it took seven times."""
 # Where large arrays are kept in files: bytes of memory for a side of a fact, the share of the expected bytes that is in
 # files at most, and how much longer a run takes.
 _PER_SIDE_PAGED: Final = 150.0
