@@ -20,9 +20,7 @@ _GRID = float(2**20)
 # What a search may cost: multiplications for each entity of either graph, up to 40,000 entities in all.
 _PRODUCTS_PER_ENTITY: Final = 5000
 _FEW_ENTITIES: Final = 40_000
-_TIMES_BUDGET: Final = (
-    4  # how often a search of some entities may cost what one of as many entities, all there are, does
-)
+_TIMES_BUDGET: Final = 4  # a search of some entities may cost this many times what whole graphs of their number may
 _MANY_ENTITIES: Final = 2**17  # from so many on, what a product adds up for a row does not fit into the cache
 
 
