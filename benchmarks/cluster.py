@@ -33,13 +33,17 @@ from dualmatch.research.benchmark import unit_seconds
 
 
 class Watch:
-    """CPU seconds and peaks of this process and of all that it starts, read four times a second."""
+    """CPU seconds and peaks of this process and of all that it starts, read four times a second.
+
+    Looking for new processes takes some milliseconds of this one's time, so it is done every two seconds only.
+    """
 
     def __init__(self, kill_every: float | None, engine: Cluster | None) -> None:
         self.caller, self.kill_every, self.engine = psutil.Process(), kill_every, engine
         self.cpu: dict[int, float] = {}
         self.peak: dict[int, int] = {}
-        self._at_start = {each.pid: _cpu_seconds(each) for each in (self.caller, *self._workers())}
+        self._workers, self._look_again = self.caller.children(recursive=True), 0.0
+        self._at_start = {each.pid: _cpu_seconds(each) for each in (self.caller, *self._workers)}
         self.kills = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -60,11 +64,10 @@ class Watch:
                     os.kill(random.choice(list(self.engine.client.run(os.getpid).values())), signal.SIGKILL)
                     self.kills += 1
 
-    def _workers(self) -> list[psutil.Process]:
-        return list(self.caller.children(recursive=True))
-
     def _look(self) -> None:
-        for each in (self.caller, *self._workers()):
+        if time.monotonic() > self._look_again:
+            self._workers, self._look_again = self.caller.children(recursive=True), time.monotonic() + 2.0
+        for each in (self.caller, *self._workers):
             with suppress(psutil.Error):
                 self.cpu[each.pid] = _cpu_seconds(each) - self._at_start.get(each.pid, 0.0)
                 self.peak[each.pid] = max(self.peak.get(each.pid, 0), each.memory_info().rss)

@@ -244,14 +244,14 @@ def test_workers_that_share_no_files_leave_it_to_this_process(
     large = np.arange(50_000.0)
     assert cluster.paged(large) is large
     assert list(cluster.each(os.getpid, [(), ()])) == [os.getpid()] * 2
-    with cluster.within(10**9, from_start=True) as engine:
+    with cluster.within(10**9, 10**10) as engine:
         assert engine is cluster
     assert "give --exchange one" in caplog.text
 
 
 def test_a_cluster_keeps_the_limit_of_the_calling_process_while_it_is_asked_to(cluster: Cluster) -> None:
     before = cluster._pages.limit
-    with cluster.within(10**9, from_start=True):
+    with cluster.within(10**9, 10**10):
         assert cluster._pages.limit == 10**9
     assert cluster._pages.limit == before
 

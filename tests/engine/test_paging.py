@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -247,19 +248,33 @@ def test_a_low_limit_is_kept_by_paging_and_changes_no_link(monkeypatch: pytest.M
 
 def test_arrays_stay_in_memory_until_it_is_short(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="dualmatch")
-    with Pages(tmp_path, limit=2**50, from_start=False) as pages:
+    with Pages(tmp_path, limit=2**50, expected=1.0) as pages:
         assert not pages.is_open
         assert pages.paged(LARGE) is LARGE
         assert InProcess(2, pages=pages).column_threads == 2
         pages.limit = 2**20
-        for _ in range(1000):
-            if pages.is_open:
-                break
-            time.sleep(0.01)
-        else:
-            pytest.fail("memory is never short")
+        _wait_until_open(pages)
         assert is_mapped(pages.paged(LARGE))
-    assert caplog.text.count("more memory is needed than estimated") == 1
+    assert caplog.text.count("memory runs short") == 1
+
+
+def test_arrays_stay_in_memory_for_as_long_as_a_run_takes_what_was_expected(tmp_path: Path) -> None:
+    resident = psutil.Process().memory_info().rss
+    with Pages(tmp_path, limit=2 * resident, expected=1.5 * resident) as pages:
+        time.sleep(0.2)
+        assert not pages.is_open  # though it takes more than the share of the limit that is short for smaller runs
+        pages._expected = 0.9 * resident
+        _wait_until_open(pages)
+    with Pages(tmp_path, limit=resident, expected=resident) as pages:
+        _wait_until_open(pages)  # memory is short even so
+
+
+def _wait_until_open(pages: Pages) -> None:
+    for _ in range(1000):
+        if pages.is_open:
+            return
+        time.sleep(0.01)
+    pytest.fail("memory is never short")
 
 
 def test_a_run_that_takes_more_than_estimated_goes_on_with_arrays_in_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,10 +104,10 @@ class Engine(Protocol):
     def columns(self) -> Columns:
         """Columns to be filled part by part, in files where memory is short."""
 
-    def within(self, limit: int, *, from_start: bool) -> AbstractContextManager[Engine]:
-        """The engine for work that does not fit into so many bytes of this process's memory.
+    def within(self, limit: int, expected: float) -> AbstractContextManager[Engine]:
+        """The engine for work that may not fit into so many bytes of this process's memory.
 
-        Where it may fit after all (not `from_start`), nothing changes before memory is short.
+        Where it is expected to fit, nothing changes before memory is short.
         """
 
 
@@ -181,8 +181,8 @@ class InProcess:
         return Columns(self.pages)
 
     @contextmanager
-    def within(self, limit: int, *, from_start: bool) -> Iterator[Engine]:
-        with pages_within(limit, from_start=from_start) as pages:
+    def within(self, limit: int, expected: float) -> Iterator[Engine]:
+        with pages_within(limit, expected) as pages:
             yield replace(self, pages=pages)
 
 

@@ -328,9 +328,9 @@ class Cluster:
         return ColumnsOnWorkers(self, self.least_bytes) if self.shares_files else Columns()
 
     @contextmanager
-    def within(self, limit: int, *, from_start: bool) -> Iterator[Self]:
+    def within(self, limit: int, expected: float) -> Iterator[Self]:
         """The cluster itself: what its workers compute on is in files anyway, which this process lets go of."""
-        if from_start and not self.shares_files:
+        if expected > limit and not self.shares_files:
             logger.warning("workers see no common folder, so this process holds everything; give --exchange one")
         before, self._pages.limit = self._pages.limit, limit
         try:

@@ -36,8 +36,12 @@ LEAST_BYTES: Final = 2**20
 """Smaller arrays stay in memory."""
 _NEAR: Final = 0.7  # share of the limit at which mapped pages are let go
 _WORTH_IT: Final = 0.05  # share of the limit that must be mapped for that to help
-_SHORT: Final = 0.4  # share of the limit from which on memory counts as short, if it did not from the start
-_SECONDS: Final = 0.02  # between two looks
+# Where memory is not short from the start, it is from this share of the limit on, or from what was expected, up to the
+# later share: what is in memory by then stays there until it is computed anew.
+_SHORT: Final = 0.4
+_SHORT_AT_LATEST: Final = 0.8
+_SECONDS: Final = (0.02, 0.25)  # between two looks: less where the limit is near
+_FASTEST_GROWTH: Final = 2e9  # bytes a second that a process can take
 _TRIM_SECONDS: Final = 1.0  # between two times that freed memory is given back
 
 
@@ -54,8 +58,9 @@ class Pages:
         Whether other processes read the files, which then keep their names for as long as their arrays are used here.
     least_bytes:
         Smaller arrays stay in memory (`LEAST_BYTES` by default).
-    from_start:
-        Whether arrays are moved from the start, or once the process has come to a part of its limit.
+    expected:
+        Bytes that the process is expected to take. If they are within the limit, arrays stay in memory until it takes
+        more, or memory is short; without an expectation they are moved from the start.
 
     Examples
     --------
@@ -73,9 +78,10 @@ class Pages:
         *,
         shared: bool = False,
         least_bytes: int | None = None,
-        from_start: bool = True,
+        expected: float | None = None,
     ) -> None:
-        self._is_needed = from_start
+        self._expected = expected
+        self._is_needed = expected is None or expected > limit
         self.folder, self.limit, self.is_shared = folder, limit, shared
         self.least_bytes = LEAST_BYTES if least_bytes is None else least_bytes
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
@@ -176,16 +182,21 @@ class Pages:
         for each in maps:
             _let_go(each)
 
+    def _short_from(self) -> float:
+        """Bytes from which on memory is short, if it was not from the start."""
+        return min(max(_SHORT * self.limit, self._expected or 0.0), _SHORT_AT_LATEST * self.limit)
+
     def _keep_within_limit(self) -> None:
         import psutil
 
         process, trim, trimmed = psutil.Process(), getattr(ctypes.CDLL(None), "malloc_trim", None), 0.0
-        is_over = False
-        while not self._ended.wait(_SECONDS):
+        is_over, pause = False, _SECONDS[0]
+        while not self._ended.wait(pause):
             memory = process.memory_info()
-            if not self._is_needed and memory.rss > _SHORT * self.limit:
+            pause = float(np.clip((_NEAR * self.limit - memory.rss) / _FASTEST_GROWTH, *_SECONDS))
+            if not self._is_needed and memory.rss > self._short_from():
                 self._is_needed = True
-                logger.info("more memory is needed than estimated: large arrays are kept in files from here on")
+                logger.info("memory runs short: large arrays are kept in files from here on")
             if memory.rss < _NEAR * self.limit:
                 continue
             mapped = getattr(memory, "shared", memory.rss)  # resident pages of files; Linux counts them apart
@@ -203,10 +214,10 @@ class Pages:
 
 
 @contextmanager
-def pages_within(limit: int, *, from_start: bool) -> Iterator[Pages]:
+def pages_within(limit: int, expected: float | None = None) -> Iterator[Pages]:
     """Pages in a temporary folder, for a process that should not exceed a limit; nothing is left of the folder."""
     place = Path(tempfile.gettempdir()) / "dualmatch-pages"
-    with folder_beside(place) as folder, Pages(folder, limit, from_start=from_start) as pages:
+    with folder_beside(place) as folder, Pages(folder, limit, expected=expected) as pages:
         yield pages
         if pages.most_bytes:
             logger.info("at most %.1f GB were in files", pages.most_bytes / 1e9)

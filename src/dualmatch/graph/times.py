@@ -170,8 +170,10 @@ def ends_before_begin(begin: Ints, end: Ints) -> Flags:
     >>> bool(ends_before_begin(march, year)[0])  # some time in 2005 may well be after March
     False
     """
-    coarser = np.minimum(precision_of(begin), precision_of(end))
     reversed_ = np.zeros(len(begin), dtype=bool)
+    spans = np.flatnonzero(begin != end)  # most facts are points in time
+    first, last = begin[spans], end[spans]
+    coarser = np.minimum(precision_of(first), precision_of(last))
     for precision in Precision:
-        reversed_ |= (coarser == precision) & (coarsen(end, precision) < coarsen(begin, precision))
+        reversed_[spans] |= (coarser == precision) & (coarsen(last, precision) < coarsen(first, precision))
     return reversed_

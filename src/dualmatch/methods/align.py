@@ -328,7 +328,7 @@ def engine_within_limit(context: MethodContext) -> Iterator[Engine | None]:
     if expected > limit:
         logger.info("large arrays are kept in files, to stay within a memory limit of %.1f GB", limit / 1e9)
     engine = engine or default_engine(context.source, context.target)
-    with engine.within(limit, from_start=expected > limit) as paging:
+    with engine.within(limit, expected) as paging:
         yield paging
 
 

@@ -47,23 +47,30 @@ def scored_tokens(tokens: Tokens, dearest: float | None = None, engine: Engine |
     n_entities = sum(matrix.shape[0] for matrix in matrices)
     budget = _PRODUCTS_PER_ENTITY * min(1.0, (_FEW_ENTITIES / max(n_entities, 1)) ** 0.5) * n_entities
     if dearest is None:
-        dearest = _dearest_within(budget, tokens.cost, tokens.cost)
+        dearest = engine.call(_dearest_within, budget, tokens.cost)
     else:
         source, target = engine.on_columns(_frequencies, [(each,) for each in matrices])
-        dearest = min(dearest, _dearest_within(_TIMES_BUDGET * budget, tokens.cost, source * target))
+        dearest = min(dearest, engine.call(_dearest_within, _TIMES_BUDGET * budget, tokens.cost, (source, target)))
     affordable = tokens.cost < dearest if np.isfinite(dearest) else None
     scored = [partial(_scored, each, tokens.smoothing, affordable, engine) for each in matrices]
     source, target = at_once(scored, engine.column_threads)
     return Scored(source, target, tokens.among, dearest)
 
 
-def _dearest_within(budget: float, cost: Floats, products: Floats) -> float:
-    """The cost from which on tokens are left out, so that the products of the others stay within a budget."""
+def _dearest_within(budget: float, cost: Floats, frequencies: tuple[Floats, Floats] | None = None) -> float:
+    """The cost from which on tokens are left out, so that the products of the others stay within a budget.
+
+    A token adds as many products as it costs, or the product of its `frequencies`.
+    """
+    products = cost if frequencies is None else frequencies[0] * frequencies[1]
     if products.sum() <= budget:
         return math.inf
-    order = np.argsort(cost)
-    within = np.searchsorted(np.cumsum(products[order]), budget, side="right")
-    return float(cost[order[within]])
+    if frequencies is None:
+        cost = products = np.sort(cost)
+    else:
+        order = np.argsort(cost)
+        cost, products = cost[order], products[order]
+    return float(cost[np.searchsorted(np.cumsum(products), budget, side="right")])
 
 
 def _frequencies(matrix: sp.csr_matrix) -> Floats:

@@ -56,9 +56,10 @@ def align_relations(
     n_source, n_target = source.n_directed, target.n_directed
     width = len(pairs) + 1 + int(max(source.date.max(initial=ABSENT), target.date.max(initial=ABSENT)))
     found = engine.on_columns(_edges, [(source, pairs[:, 0], width), (target, pairs[:, 1], width)])
-    with engine.placed(*found[0], *found[1]) as edges:
-        spans = engine.spans(len(pairs))
-        counts = engine.map(_counted, [(*edges, *span, width, n_source, n_target) for span in spans])
+    edges = (*found[0], *found[1])
+    counts = list(
+        engine.each(_counted, [(*edges, *span, width, n_source, n_target) for span in engine.spans(len(pairs))])
+    )
     counted = sum((each.together for each in counts[1:]), start=counts[0].together)
     counted.sort_indices()
     together = counted.tocoo()

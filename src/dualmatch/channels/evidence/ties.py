@@ -131,8 +131,19 @@ class Ties:
 
     def sums(self, values: Floats) -> Floats:
         """Sum over the facts of each tie: (n_ties,). Every tie has a fact, and its facts stand together."""
-        total: Floats = np.add.reduceat(values, self.first_fact[:-1]) if len(values) else np.zeros(0)
+        total: Floats = values[self.first_fact[:-1]]
+        several, n_facts = self._several
+        if len(several):
+            facts = expanded(self.first_fact[several], n_facts)[1]
+            total[several] = np.add.reduceat(values[facts], np.cumsum(n_facts) - n_facts)
         return total
+
+    @cached_property
+    def _several(self) -> tuple[Ids, Ids]:
+        """Ties of several facts, which are few in most graphs; and how many these have."""
+        n_facts = np.diff(self.first_fact)
+        several = np.flatnonzero(n_facts > 1)
+        return several, n_facts[several]
 
     @cached_property
     def first_fact_of_entity(self) -> Ids:
@@ -146,9 +157,10 @@ class Ties:
 
     @classmethod
     def indexed(cls, graph: AnyGraph) -> Self:
-        """The ties of a graph, with what `find` needs computed already."""
+        """The ties of a graph, with what `find` and `sums` need computed already."""
         ties = cls.of(graph)
         ties.places.of(np.zeros(1, dtype=np.int64))
+        _ = ties._several
         return ties
 
     def find(self, entity: Ids, neighbour: Ids) -> Ids:

@@ -57,7 +57,7 @@ class TieTerms:
 def _tie_terms(side: Side, other: Side, model: Model, number: int) -> tuple[Floats, Floats, Flags, Floats]:
     """The terms of one side."""
     overlap = model.tie_overlap(side.ties, number)
-    return overlap, _telling_overlap(side, model, number), _undated(side, other), _missed(side.ties, overlap)
+    return overlap, _telling_overlap(side, model, number, overlap), _undated(side, other), _missed(side.ties, overlap)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,13 +293,15 @@ def _open_share(ties: Ties, elsewhere: Floats, weight: float = 5.0) -> Floats:
     return np.maximum(ties.sums(share[ties.relation]) / np.diff(ties.first_fact), _LEAST_OPEN)
 
 
-def _telling_overlap(side: Side, model: Model, number: int) -> Floats:
+def _telling_overlap(side: Side, model: Model, number: int, overlap: Floats) -> Floats:
     """How likely each tie is to be found in the other graph, as far as its absence there is informative.
 
     Where most facts have a date, those without one say little: what is recorded without a date is recorded unevenly.
     """
     dated = (side.begin.precision >= 0) | (side.end.precision >= 0)
-    weight = np.where(dated, 1.0, 1.0 - dated.mean()) if len(dated) else np.zeros(0)
+    if dated.all():
+        return overlap
+    weight = np.where(dated, 1.0, 1.0 - dated.mean())
     ties = side.ties
     return -np.expm1(ties.sums(weight * np.log1p(-model.overlap[number])[ties.relation]))
 

@@ -165,8 +165,11 @@ class RoundState:
         cls, row: Ids, column: Ids, log_odds: Floats, shape: tuple[int, int], model: Model, scale: Scale | None = None
     ) -> Self:
         """A state that knows only some pairs: other entities are as likely to have a partner as to have none."""
-        order = np.lexsort((column, row))
-        candidates, log_odds = Candidates(row[order], column[order], shape), log_odds[order]
+        key = row.astype(np.int64) * shape[1] + column
+        if not (key[1:] >= key[:-1]).all():
+            order = np.argsort(key, kind="stable")
+            row, column, log_odds = row[order], column[order], log_odds[order]
+        candidates = Candidates(row, column, shape)
         ends, chance = (candidates.row, candidates.column), chance_of(log_odds)
         half = both(lambda side: 0.5 * np.clip(1.0 - np.bincount(ends[side], chance, shape[side]), 0.0, 1.0))
         by_slot = np.zeros(0), np.zeros(0)
@@ -200,11 +203,12 @@ class RoundState:
     def with_model(self, model: Model) -> Self:
         """The same candidates, as likely as they are, with another model."""
         changed = replace(self, model=model)
-        if "pairs" in self.__dict__:
-            changed.__dict__["pairs"] = self.pairs
+        for name in ("pairs", "believed"):
+            if name in self.__dict__:
+                changed.__dict__[name] = self.__dict__[name]
         return changed
 
-    @property
+    @cached_property
     def believed(self) -> Believed:
         """Pairs more likely right than not."""
         return self.pairs.above(0.0)
