@@ -25,9 +25,11 @@ from pathlib import Path
 
 import psutil
 
+from dualmatch.config import Config
 from dualmatch.engine import Engine, usable_cores
 from dualmatch.engine.cluster import Cluster
 from dualmatch.methods.align import align
+from dualmatch.methods.resources import prepare_process
 from dualmatch.readers.benchmark_folder import read_folder
 from dualmatch.research.benchmark import unit_seconds
 
@@ -118,6 +120,7 @@ def main() -> None:
     asked = parser.parse_args()
     digests, seconds_of = set(), {}
     units = unit_seconds()
+    prepare_process(Config())  # as the command line does
     if not asked.without_process:
         digests.add(measure("process", asked.folder, asked.memory_limit, None, None)[0])
     for workers in asked.workers:

@@ -1,14 +1,17 @@
-"""How much memory the machine has and how much this process has used."""
+"""How much memory the machine has, how much this process has used, and whether it keeps what it frees."""
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import re
 import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ByteSize, TypeAdapter
 
@@ -18,6 +21,9 @@ _LEAST_LIMIT: Final = 2**26
 # pydantic reads the beginning of a text and ignores the rest, so the form is checked first.
 _AMOUNT: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?b?|%)", re.ASCII)
 _BYTES: Final = TypeAdapter(ByteSize)
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+_KEEP: Final = 1 << 30  # larger blocks are given back at once, even where freed memory is kept
+_GIVE_BACK: Final = 1 << 17  # the C library's own threshold to begin with
 
 
 def machine_bytes() -> int:
@@ -94,3 +100,44 @@ def peak_since() -> Iterator[Callable[[], float | None]]:
     yield lambda: reached
     if is_fresh and (found := re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())):
         reached = int(found[1]) / 1024
+
+
+def keep_freed_memory(*, one_arena: bool = False) -> bool:
+    """Let the C library keep freed blocks of up to a gibibyte for the next to ask; False where it cannot.
+
+    By default glibc gives large blocks back to the system, and the next array of that size pays a page fault for every
+    4 kB or 2 MB of it. With `one_arena`, threads share what is kept; else each keeps blocks of its own.
+    """
+    library = _c_library()
+    mallopt = getattr(library, "mallopt", None)
+    if mallopt is None:
+        return False
+    if one_arena:
+        mallopt(_M_ARENA_MAX, 1)
+    _kept.append(library)
+    return bool(mallopt(_M_MMAP_THRESHOLD, _KEEP) and mallopt(_M_TRIM_THRESHOLD, _KEEP))
+
+
+def give_back_freed_memory() -> None:
+    """Give freed blocks back from here on, if they were kept: where memory is short."""
+    while _kept:
+        library = _kept.pop()
+        library.mallopt(_M_MMAP_THRESHOLD, _GIVE_BACK)
+        library.mallopt(_M_TRIM_THRESHOLD, _GIVE_BACK)
+        trim_freed_memory()
+
+
+def trim_freed_memory() -> None:
+    """Give back what the C library has kept so far, where it can."""
+    trim = getattr(_c_library(), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+_kept: list[Any] = []  # the library, while it keeps freed blocks
+
+
+@cache
+def _c_library() -> Any:
+    name = ctypes.util.find_library("c")
+    return None if name is None else ctypes.CDLL(name)

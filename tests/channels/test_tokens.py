@@ -4,9 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse as sp
 
-from dualmatch.channels.evidence.candidates import Scored, _ByToken, find_candidates, scored_tokens
+from dualmatch.channels.evidence.candidates import (
+    Scored,
+    _ByToken,
+    _dearest_within,
+    find_candidates,
+    scored_tokens,
+)
 from dualmatch.channels.evidence.fact_views import FactSides, TimeKind, fact_sides
 from dualmatch.channels.evidence.tokens import Knowledge, SoftPairs, TokenBuilder
 from dualmatch.simulate import SimulatedPair, World, simulate
@@ -62,6 +70,20 @@ def test_a_search_of_some_entities_leaves_out_what_would_cost_several_times_its_
     assert 0 < left_over.sum() <= every.sum() / 2
     assert bounded.dearest < dearest
     assert ((left_over > 0) == ((every > 0) & (tokens.cost < bounded.dearest))).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12), st.integers(0, 60))
+def test_tokens_are_used_from_the_cheapest_on_while_a_budget_lasts(sizes: list[tuple[int, int]], budget: int) -> None:
+    source, target = (np.array([size[side] for size in sizes], dtype=np.float64) for side in (0, 1))
+    cost = np.array([size[0] + 2.0 * size[1] for size in sizes])  # many cost as much as others
+
+    def affordable(products: np.ndarray) -> float:
+        """The least cost that cannot be paid together with all that is cheaper or costs as much."""
+        every = [each for each in np.unique(cost) if products[cost <= each].sum() > budget]
+        return min(every, default=np.inf)
+
+    assert _dearest_within(budget, cost) == affordable(cost)
+    assert _dearest_within(budget, cost, (source, target)) == affordable(source * target)
 
 
 def test_candidates_of_some_entities_lie_among_them() -> None:

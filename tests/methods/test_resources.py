@@ -1,19 +1,36 @@
 """What a run would take: calculated before it begins."""
 
+import sys
 from typing import Literal
 
 import pytest
 
 from dualmatch import TemporalGraph
 from dualmatch.channels.evidence.fact_views import fact_sides, time_kinds
-from dualmatch.config import Config
+from dualmatch.config import Config, Method
 from dualmatch.errors import InputError
-from dualmatch.methods.resources import check_memory, estimate
+from dualmatch.methods.resources import check_memory, estimate, prepare_process
 from dualmatch.simulate import World, simulate
 
 INTERVALS = World(entities=80, point_share=0.5, year_only_share=0.4, seed=2)
 OPAQUE = TemporalGraph([0, 1], [0, 0], [1, 0], [3, 4], [3, 5], ("a", "b"), ("r",), opaque_times=True)
 UNDATED = TemporalGraph.from_facts([("a", "r", "b")])
+
+
+@pytest.mark.parametrize(("method", "kept"), [("evidence", [True]), ("fused", [False]), ("temporal", [])])
+def test_methods_of_large_arrays_keep_freed_memory(
+    method: Method, kept: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def keeps(*, one_arena: bool) -> bool:
+        asked.append(one_arena)
+        return True
+
+    monkeypatch.setattr("dualmatch.methods.resources.keep_freed_memory", keeps)
+    monkeypatch.setitem(sys.modules, "dualmatch.channels.relational.train", None)  # as without torch
+    prepare_process(Config(method=method))
+    assert asked == kept
 
 
 @pytest.mark.parametrize(

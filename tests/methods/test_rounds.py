@@ -18,7 +18,7 @@ from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Part, Problem
 from dualmatch.methods.evidence.rounds import changed, closing_round, next_round, run_rounds
 from dualmatch.methods.evidence.search import first_state
-from dualmatch.methods.evidence.state import CERTAIN, Believed, RoundState
+from dualmatch.methods.evidence.state import CERTAIN, Believed, Model, RoundState
 from dualmatch.simulate import SimulatedPair, World, shuffled_copy, simulate
 
 WORLDS = {
@@ -296,6 +296,21 @@ def test_the_first_state_knows_the_seeds_or_what_dates_say() -> None:
 def test_what_changed_is_what_stands_in_one_list_only() -> None:
     assert changed(np.array([[0, 1], [1, 0]]), np.array([[0, 1], [1, 2], [2, 0]])) == 3
     assert changed(np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int64)) == 0
+
+
+def test_a_state_of_pairs_has_them_in_order() -> None:
+    row, column = np.array([0, 0, 2]), np.array([1, 3, 0])
+    log_odds, order = np.array([-1.0, 2.0, 3.0]), [2, 0, 1]
+    states = [
+        RoundState.of_pairs(row[at], column[at], log_odds[at], (3, 4), Model.of_sizes(2, 2))
+        for at in ([0, 1, 2], order)
+    ]
+    for state in states:
+        assert state.candidates.row.tolist() == row.tolist()
+        assert state.candidates.column.tolist() == column.tolist()
+        assert state.log_odds.tolist() == log_odds.tolist()
+        assert state.believed.pairs.tolist() == [[0, 3], [2, 0]]
+        assert state.with_model(Model.of_sizes(3, 3)).believed is state.believed
 
 
 def test_believed_pairs_are_those_above_a_bound() -> None:

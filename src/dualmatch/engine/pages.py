@@ -8,7 +8,6 @@ costs next to nothing.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import mmap
 import os
@@ -28,6 +27,7 @@ from dualmatch.engine.array_file import HEADER_BYTES, npy_header
 from dualmatch.engine.array_trees import with_arrays
 from dualmatch.errors import OutputError
 from dualmatch.files.temporary import folder_beside
+from dualmatch.memory import give_back_freed_memory, trim_freed_memory
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -82,6 +82,8 @@ class Pages:
     ) -> None:
         self._expected = expected
         self._is_needed = expected is None or expected > limit
+        if self._is_needed:
+            give_back_freed_memory()
         self.folder, self.limit, self.is_shared = folder, limit, shared
         self.least_bytes = LEAST_BYTES if least_bytes is None else least_bytes
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
@@ -189,21 +191,22 @@ class Pages:
     def _keep_within_limit(self) -> None:
         import psutil
 
-        process, trim, trimmed = psutil.Process(), getattr(ctypes.CDLL(None), "malloc_trim", None), 0.0
+        process, trimmed = psutil.Process(), 0.0
         is_over, pause = False, _SECONDS[0]
         while not self._ended.wait(pause):
             memory = process.memory_info()
             pause = float(np.clip((_NEAR * self.limit - memory.rss) / _FASTEST_GROWTH, *_SECONDS))
             if not self._is_needed and memory.rss > self._short_from():
                 self._is_needed = True
+                give_back_freed_memory()
                 logger.info("memory runs short: large arrays are kept in files from here on")
             if memory.rss < _NEAR * self.limit:
                 continue
             mapped = getattr(memory, "shared", memory.rss)  # resident pages of files; Linux counts them apart
             if mapped > _WORTH_IT * self.limit:
                 self.release()
-            if trim is not None and time.monotonic() > trimmed + _TRIM_SECONDS:
-                trim(0)  # the C library keeps freed memory for the next to ask
+            if time.monotonic() > trimmed + _TRIM_SECONDS:
+                trim_freed_memory()
                 trimmed = time.monotonic()
             if not is_over and process.memory_info().rss > self.limit:
                 is_over = True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import logging
 import math
 import time
@@ -17,6 +15,7 @@ from dualmatch.config import EXPLAINED, TRAINED, Config
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN
+from dualmatch.memory import keep_freed_memory
 
 _GIB: Final = 2**30
 _GB: Final = 10**9
@@ -182,23 +181,20 @@ def quick_unit_seconds() -> float:
 
 logger = logging.getLogger(__name__)
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-_KEEP = 1 << 30
-
 
 def prepare_process(config: Config) -> None:
-    """Make training fast: keep freed memory, flush denormal numbers.
+    """Make large arrays fast: keep freed memory; for training, flush denormal numbers, too.
 
-    Every step of training frees and allocates the same few hundred megabytes. By default glibc gives blocks of that
-    size back to the system and the next step pays a page fault for every 4 kB of them, which costs more than the
-    arithmetic. Methods that do not train are left alone.
+    Every step of training, and every pass over all facts, frees and allocates the same few hundred megabytes. A run
+    that keeps arrays in files, as memory is short, gives freed memory back (`dualmatch.engine.pages`). Methods whose
+    blocks grow with their memory limit are left alone.
     """
+    if config.method not in {*EXPLAINED, *TRAINED}:
+        return
+    if not keep_freed_memory(one_arena=config.method not in TRAINED):
+        logger.info("this C library has no mallopt; large arrays will be slower")
     if config.method not in TRAINED:
         return
-    name = ctypes.util.find_library("c")
-    mallopt = getattr(ctypes.CDLL(name), "mallopt", None) if name else None
-    if mallopt is None or not (mallopt(_M_MMAP_THRESHOLD, _KEEP) and mallopt(_M_TRIM_THRESHOLD, _KEEP)):
-        logger.info("this C library has no mallopt; training will be slower")
     try:
         from dualmatch.channels.relational.train import flush_denormals
     except ModuleNotFoundError:
