@@ -23,7 +23,7 @@ _AMOUNT: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?b?|%)", re.ASCII)
 _BYTES: Final = TypeAdapter(ByteSize)
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _KEEP: Final = 1 << 30  # larger blocks are given back at once, even where freed memory is kept
-_GIVE_BACK: Final = 1 << 17  # the C library's own threshold to begin with
+_GIVE_BACK: Final = 1 << 17  # blocks of this size are never given back one by one: the C library's own threshold
 
 
 def machine_bytes() -> int:
@@ -114,16 +114,16 @@ def keep_freed_memory(*, one_arena: bool = False) -> bool:
         return False
     if one_arena:
         mallopt(_M_ARENA_MAX, 1)
-    _kept.append(library)
+    _kept[:] = [library]
     return bool(mallopt(_M_MMAP_THRESHOLD, _KEEP) and mallopt(_M_TRIM_THRESHOLD, _KEEP))
 
 
-def give_back_freed_memory() -> None:
-    """Give freed blocks back from here on, if they were kept: where memory is short."""
-    while _kept:
-        library = _kept.pop()
-        library.mallopt(_M_MMAP_THRESHOLD, _GIVE_BACK)
-        library.mallopt(_M_TRIM_THRESHOLD, _GIVE_BACK)
+def keep_less_freed_memory(most: int) -> None:
+    """Keep freed blocks up to this size only from here on, if they were kept at all: where memory is short."""
+    if _kept:
+        largest = min(max(most, _GIVE_BACK), _KEEP)
+        _kept[0].mallopt(_M_MMAP_THRESHOLD, largest)
+        _kept[0].mallopt(_M_TRIM_THRESHOLD, largest)
         trim_freed_memory()
 
 

@@ -42,7 +42,7 @@ from distributed.comm import CommClosedError
 
 from dualmatch.engine.cluster import Cluster
 from dualmatch.engine.connection import check_workers
-from dualmatch.engine.worker import result_pattern, states_of
+from dualmatch.engine.worker import new_result_file, states_of
 
 NOT_SECURED = ValueError("IOStream is not idle; cannot convert to SSL")  # tornado's, where a worker dies just then
 NO_WORKER = ValueError("Can not use replicate to delete data")  # the scheduler's, where all workers have died just then
@@ -421,7 +421,7 @@ def test_what_a_worker_wrote_before_it_died_is_removed(
     def map_and_leave(function: Any, items: Any) -> list[Any]:
         calls = list(items)
         results = mapped(function, calls)
-        (cluster._folder / result_pattern(calls[0][2]).replace("*", "lost")).write_bytes(b"half of an array")
+        new_result_file(cluster._folder, calls[0][2]).write_bytes(b"half of an array")
         if fails:
             raise ZeroDivisionError
         return results

@@ -27,6 +27,7 @@ from dualmatch.graph.arrays import Floats, Ids
 logger = logging.getLogger(__name__)
 _STEADY: Final = 1e-4  # of a log message: below this, nothing moves
 _AT_ONCE: Final = 2**21  # candidates whose outcome is computed in one go
+_OF_PAIRS: Final = 2  # in the place of a side: all candidates
 _GRID: Final = float(2**20)  # equal sums in another order must stay equal
 
 
@@ -159,20 +160,18 @@ def match(
             break
     if not converged:
         logger.debug("one-to-one matching: messages still move after %d iterations", iterations)
-    found, beyond = engine.columns(), (engine.columns(), engine.columns())
-    for columns in engine.each(_Outcome(candidates, log_weight, now).of, spans_of(len(candidates), _AT_ONCE)):
-        found.append(columns)
-    for side in (0, 1):
-        for part in engine.each(now.partner_elsewhere, [(side, *span) for span in now.sides[side].spans()]):
-            beyond[side].append([part])
-    log_odds, free_row, free_column = found.arrays()
-    there = beyond[0].arrays()[0], beyond[1].arrays()[0]
-    return Marginals(log_odds, now.alone, there, (free_row, free_column), converged)
+    parts = [(side, *span) for side in (0, 1) for span in now.sides[side].spans()]
+    parts += [(_OF_PAIRS, *span) for span in spans_of(len(candidates), _AT_ONCE)]
+    tables = engine.columns(), engine.columns(), engine.columns()
+    for (table, *_), columns in zip(parts, engine.each(_Outcome(candidates, log_weight, now).of, parts), strict=True):
+        tables[table].append(columns)
+    (source_elsewhere,), (target_elsewhere,), (log_odds, free_row, free_column) = (each.arrays() for each in tables)
+    return Marginals(log_odds, now.alone, (source_elsewhere, target_elsewhere), (free_row, free_column), converged)
 
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What the last messages say of all candidates, also of those that move nobody."""
+    """What the last messages say: of both sides' entities, and of all candidates, also of those that move nobody."""
 
     candidates: Candidates
     log_weight: Floats
@@ -182,7 +181,13 @@ class _Outcome:
     def _counts(self) -> Ids:
         return counting(self.log_weight)
 
-    def of(self, begin: int, end: int) -> tuple[Floats, Floats, Floats]:
+    def of(self, table: int, begin: int, end: int) -> list[Floats]:
+        """Of some entities of a side, or of some candidates (`_OF_PAIRS`)."""
+        if table == _OF_PAIRS:
+            return self._of_pairs(begin, end)
+        return [self.messages.partner_elsewhere(table, begin, end)]
+
+    def _of_pairs(self, begin: int, end: int) -> list[Floats]:
         """Log-odds of some candidates, and the messages of their rows and of their columns."""
         free, alone, rows = self.messages.free, self.messages.alone, self.messages.sides[0]
         # Pairs that weigh next to nothing move nobody: they are as likely as their entities are free.
@@ -191,7 +196,7 @@ class _Outcome:
         at = slice(*np.searchsorted(self._counts, (begin, end)))
         place = self._counts[at] - begin
         weight[place], free_row[place], free_column[place] = rows.log_weight[at], free[0][at], free[1][rows.there[at]]
-        return on_grid(weight + np.log(free_row) + np.log(free_column)), free_row, free_column
+        return [on_grid(weight + np.log(free_row) + np.log(free_column)), free_row, free_column]
 
 
 def match_by_row(candidates: Candidates, log_weight: Floats, elsewhere: Both) -> Marginals:

@@ -45,7 +45,7 @@ from dualmatch.engine.worker import (
     computed_in_files,
     forget_files,
     joined_in_file,
-    result_pattern,
+    result_files,
     states_of,
     why_unseen,
 )
@@ -293,7 +293,7 @@ class Cluster:
             results = self.map(function, calls)
         finally:
             used = {stored.path for stored in stored_in(results)}
-            for path in self._folder.glob(result_pattern(step)):
+            for path in result_files(self._folder, step):
                 if path not in used:
                     path.unlink(missing_ok=True)
         return results
@@ -332,11 +332,8 @@ class Cluster:
         """The cluster itself: what its workers compute on is in files anyway, which this process lets go of."""
         if expected > limit and not self.shares_files:
             logger.warning("workers see no common folder, so this process holds everything; give --exchange one")
-        before, self._pages.limit = self._pages.limit, limit
-        try:
+        with self._pages.within(limit):
             yield self
-        finally:
-            self._pages.limit = before
 
     @contextmanager
     def _end_in_words(self) -> Iterator[None]:

@@ -32,6 +32,14 @@ ATTEMPTS: Final = 5
 PAUSE_SECONDS: Final = 0.2
 ANSWER_SECONDS: Final = 30.0  # for what a scheduler or worker answers at once
 _START_SECONDS: Final = 120.0  # for a local cluster to start
+# A local cluster has no dashboard to show profiles and loads on; to gather them takes a twentieth of a core.
+_OF_LOCAL_CLUSTER: Final = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.cycle": "5s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
 
 
 def connected(scheduler: str | None, workers: int, connect_seconds: float, stack: ExitStack) -> Client:
@@ -45,7 +53,7 @@ def connected(scheduler: str | None, workers: int, connect_seconds: float, stack
     logging.getLogger("distributed").setLevel(logging.ERROR)  # it reports every connection
     if scheduler is None:
         security = Security.temporary()
-        stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))
+        stack.enter_context(dask.config.set(_OF_LOCAL_CLUSTER))
         start = partial(
             LocalCluster,
             n_workers=workers,

@@ -27,7 +27,7 @@ from dualmatch.engine.array_file import HEADER_BYTES, npy_header
 from dualmatch.engine.array_trees import with_arrays
 from dualmatch.errors import OutputError
 from dualmatch.files.temporary import folder_beside
-from dualmatch.memory import give_back_freed_memory, trim_freed_memory
+from dualmatch.memory import keep_less_freed_memory, trim_freed_memory
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -42,7 +42,8 @@ _SHORT: Final = 0.4
 _SHORT_AT_LATEST: Final = 0.8
 _SECONDS: Final = (0.02, 0.25)  # between two looks: less where the limit is near
 _FASTEST_GROWTH: Final = 2e9  # bytes a second that a process can take
-_TRIM_SECONDS: Final = 1.0  # between two times that freed memory is given back
+_TRIM_SECONDS: Final = 0.25  # between two times that freed memory is given back
+_KEPT_BLOCKS: Final = 64  # freed blocks that are larger than this part of the limit are given back at once
 
 
 class Pages:
@@ -82,9 +83,9 @@ class Pages:
     ) -> None:
         self._expected = expected
         self._is_needed = expected is None or expected > limit
-        if self._is_needed:
-            give_back_freed_memory()
         self.folder, self.limit, self.is_shared = folder, limit, shared
+        if self._is_needed:
+            self._keep_less_freed_memory()
         self.least_bytes = LEAST_BYTES if least_bytes is None else least_bytes
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self.bytes = self.most_bytes = 0  # in files now, and at most so far
@@ -184,6 +185,19 @@ class Pages:
         for each in maps:
             _let_go(each)
 
+    @contextmanager
+    def within(self, limit: int) -> Iterator[None]:
+        """Keep to another limit in the block."""
+        before, self.limit = self.limit, limit
+        self._keep_less_freed_memory()
+        try:
+            yield
+        finally:
+            self.limit = before
+
+    def _keep_less_freed_memory(self) -> None:
+        keep_less_freed_memory(self.limit // _KEPT_BLOCKS)
+
     def _short_from(self) -> float:
         """Bytes from which on memory is short, if it was not from the start."""
         return min(max(_SHORT * self.limit, self._expected or 0.0), _SHORT_AT_LATEST * self.limit)
@@ -198,7 +212,7 @@ class Pages:
             pause = float(np.clip((_NEAR * self.limit - memory.rss) / _FASTEST_GROWTH, *_SECONDS))
             if not self._is_needed and memory.rss > self._short_from():
                 self._is_needed = True
-                give_back_freed_memory()
+                self._keep_less_freed_memory()
                 logger.info("memory runs short: large arrays are kept in files from here on")
             if memory.rss < _NEAR * self.limit:
                 continue

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
@@ -19,12 +20,14 @@ from dualmatch.engine.operands import StoredOperand, forget_operands
 from dualmatch.engine.pages import let_go, mapped_file
 from dualmatch.engine.remote import LocalCopies, RemoteFolder
 from dualmatch.errors import in_brief
+from dualmatch.memory import keep_freed_memory, trim_freed_memory
 
 T = TypeVar("T")
 
 SMALL_BYTES: Final = 2**16
 """An array up to this size goes along with the block: a file would cost more."""
 _MOST_RESIDENT: Final = 3 * 2**28  # bytes of a worker's mapped files in memory before they are let go
+_MOST_KEPT: Final = 2**30  # bytes of a worker's own memory before what it has freed is given back
 _open_files: dict[Path, np.ndarray] = {}
 _owners: dict[str, Any] = {}
 _copies: dict[str, LocalCopies] = {}
@@ -44,6 +47,7 @@ def computed_in_files(
     `owner`, if any, is the object whose method it is: for all parts of a step it is one, with what it has cached.
     """
     results: list[T] = []
+    _keep_freed_memory()
     with _result_file(exchange, step) as file:
 
         def written(array: np.ndarray) -> Any:
@@ -65,16 +69,22 @@ def joined_in_file(exchange: Path | RemoteFolder, step: str, parts: Any, shifts:
         return file.joined(_read(parts, exchange), shifts)
 
 
-def result_pattern(step: str) -> str:
-    """Names of the files that workers write in a step."""
-    return f"{step}-*.npy"
+def new_result_file(folder: Path, step: str) -> Path:
+    """Where a worker writes what it computes in a step."""
+    return folder / f"{step}-{uuid.uuid4().hex}.npy"
+
+
+def result_files(folder: Path, step: str) -> list[Path]:
+    """The files that workers have written in a step."""
+    with os.scandir(folder) as entries:
+        return [Path(each.path) for each in entries if each.name.startswith(f"{step}-")]
 
 
 @contextmanager
 def _result_file(exchange: Path | RemoteFolder, step: str) -> Iterator[ArrayFile]:
     """A new file for what this worker computes, where the calling process finds it."""
     folder = exchange if isinstance(exchange, Path) else _copies_of(exchange).folder
-    with ArrayFile(folder / result_pattern(step).replace("*", uuid.uuid4().hex)) as file:
+    with ArrayFile(new_result_file(folder, step)) as file:
         yield file
     if isinstance(exchange, RemoteFolder) and not file.is_empty:
         _copies_of(exchange).keep(file.path)
@@ -116,15 +126,19 @@ def _opened(path: Path) -> np.ndarray:
 
 
 def _let_go_of_much() -> None:
-    """Let go of mapped files where much of them is in memory."""
-    if _resident_bytes() > _MOST_RESIDENT:
-        let_go(_open_files.values())
-
-
-def _resident_bytes() -> int:
-    """Bytes of mapped files that are in memory; of everything, where the system does not count them apart."""
+    """Let go of mapped files where much of them is in memory, and of freed memory where much of it is kept."""
     memory = psutil.Process().memory_info()
-    return int(getattr(memory, "shared", memory.rss))
+    mapped = int(getattr(memory, "shared", memory.rss))  # everything, where the system does not count files apart
+    if mapped > _MOST_RESIDENT:
+        let_go(_open_files.values())
+    if memory.rss - mapped > _MOST_KEPT:
+        trim_freed_memory()
+
+
+@cache
+def _keep_freed_memory() -> bool:
+    """Keep freed memory for the next arrays, once in a process: most of a worker's arrays are as large as the last."""
+    return keep_freed_memory(one_arena=True)
 
 
 def forget_files(exchange: Path | RemoteFolder) -> None:

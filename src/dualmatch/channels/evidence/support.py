@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from threading import Lock
 from typing import Final
 
@@ -20,7 +20,7 @@ from dualmatch.channels.evidence.agreement import RelationOdds, Side
 from dualmatch.channels.evidence.dates import DateGaps
 from dualmatch.channels.evidence.support_search import Live, SlotNumbers, SupportSearch, find_joins
 from dualmatch.channels.evidence.term_cache import TermCache, once
-from dualmatch.channels.evidence.ties import Lookup, lookup
+from dualmatch.channels.evidence.ties import Lookup, Ties, lookup
 from dualmatch.decode.one_to_one import Candidates
 from dualmatch.engine import Engine, InProcess, spans_of
 from dualmatch.errors import InputError
@@ -146,15 +146,14 @@ def find_support(
         edges.append([before + size for before, size in zip(edges[-1], sizes, strict=True)])
     candidate, supporter, *slot, worth_source, worth_target = squares.arrays()
     slots = [columns.arrays() for columns in listed]
+    # without slots of their own, the supporters' are those of the candidates
+    owners, owned = (candidates, slots) if slots_of_supporters is None else (others, slots_of_supporters)
+    asked = [(owners, sides[view].ties, view, *owned[view]) for view in (0, 1)]
+    lasting = None if slots_of_supporters is None else kept
+    numberings = once(lasting, "slots", lambda: engine.on_columns(_numbered_slots, asked))
     mirror = []
-    for view in (0, 1):
+    for view, (numbering, keys) in enumerate(numberings):
         ties = sides[view].ties
-        if slots_of_supporters is not None:
-            numbering = once(kept, ("slots", view), partial(SlotNumbers.of, others, ties, view))
-            keys = once(kept, ("keys", view), partial(numbering.keys, *slots_of_supporters[view]))
-        else:
-            numbering = engine.call(SlotNumbers.of, candidates, ties, view)
-            keys = engine.call(numbering.keys, *slots[view])
         mirrors = _Mirrors(ties.mirror, slots[view][1], numbering, keys, len(supporter), among_candidates)
         spans = [(supporter[slice(*span)], slot[view][slice(*span)]) for span in spans_of(len(supporter), _AT_ONCE)]
         columns = engine.columns()
@@ -176,6 +175,14 @@ def find_support(
         ((slots[0][0], slots[0][1]), (slots[1][0], slots[1][1])),
         np.array(edges, dtype=np.int64),
     )
+
+
+def _numbered_slots(
+    candidates: Candidates, ties: Ties, view: int, candidate: Ints, tie: Ints
+) -> tuple[SlotNumbers, Ids]:
+    """The numbers of all slots that candidates might have in a view, and those of the slots that they have."""
+    numbering = SlotNumbers.of(candidates, ties, view)
+    return numbering, numbering.keys(candidate, tie)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ enough this way to distinguish their neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs, marked
 from dualmatch.decode.one_to_one import Candidates, on_grid
-from dualmatch.engine import Engine, spans_of
+from dualmatch.engine import Engine, called, spans_of
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.hashing import mixed
 from dualmatch.graph.times import Precision
@@ -59,10 +59,15 @@ def learnt(
     `support` is that of the moving candidates, all by default; without it, all ties count. `evidence` is that of all.
     """
     believed, model, engine = state.with_pairs(problem.engine).believed, state.model, problem.engine
-    by_tie = None
+    asked: list[tuple[Any, ...]] = []  # side by side, as they do not need each other
     if support is not None:
         supported = state.candidates if moving is None else state.candidates.at(moving)
-        by_tie = engine.call(evidence_by_tie, supported, believed, support, state.by_slot, problem.ties)
+        asked.append((evidence_by_tie, supported, believed, support, state.by_slot, problem.ties))
+    if evidence is not None:
+        shown = state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage, problem.keys
+        asked.append((coverage_weights, *shown))
+    found = engine.on_columns(called, asked)
+    by_tie = None if support is None else found[0]
     seen = ties_in_both(problem.sides, believed, by_tie, engine)
     odds = model.odds
     if "relations" not in problem.without:
@@ -75,8 +80,7 @@ def learnt(
         dates = learn_dates(problem.dated, state.pairs.pairs, state.pairs.log_odds, state.model.dates, SURE_WITHOUT)
         model = replace(model, dates=dates)
     if evidence is not None:
-        shown = state.candidates, state.probability, evidence.coverage, problem.ties, model.coverage, problem.keys
-        model = replace(model, coverage=engine.call(coverage_weights, *shown))
+        model = replace(model, coverage=found[-1])
     return state.with_model(model)
 
 
