@@ -56,7 +56,7 @@ logger = logging.getLogger(__name__)
 
 _RESUME: Final = "a run with --run can be resumed with --resume"
 _LONG_BLOCKS: Final = 16  # such blocks are worth sending from this part of the bytes on
-_BATCHES: Final = 8  # of the calls of a step, for each thread of the workers
+_BATCHES: Final = 4  # of the calls of a step, for each thread of the workers
 _TINY_BYTES: Final = 512  # an array up to this size goes along with each call: where it lies would be as long
 
 

@@ -32,6 +32,7 @@ ATTEMPTS: Final = 5
 PAUSE_SECONDS: Final = 0.2
 ANSWER_SECONDS: Final = 30.0  # for what a scheduler or worker answers at once
 _START_SECONDS: Final = 120.0  # for a local cluster to start
+_SEND_SECONDS: Final = 0.001  # that messages to the scheduler are collected for
 # A local cluster has no dashboard to show profiles and loads on; to gather them takes a twentieth of a core.
 _OF_LOCAL_CLUSTER: Final = {
     "distributed.scheduler.http.routes": [],
@@ -65,7 +66,7 @@ def connected(scheduler: str | None, workers: int, connect_seconds: float, stack
             memory_limit=0,  # the operands are mapped files: what they take is not the worker's to give back
             silence_logs=logging.ERROR,
         )
-        return Client(stack.enter_context(_started(start)), security=security)
+        return _prompt(Client(stack.enter_context(_started(start)), security=security))
     try:  # whatever listens there: something silent, or something that answers junk
         client = within(connect_seconds + 5.0, partial(Client, scheduler, timeout=connect_seconds))
     except Exception as error:
@@ -77,6 +78,16 @@ def connected(scheduler: str | None, workers: int, connect_seconds: float, stack
     except BaseException:
         leave(client)
         raise
+    return _prompt(client)
+
+
+def _prompt(client: Client) -> Client:
+    """The client, sending what it has to say within a millisecond.
+
+    It waits up to ten for more to send along. A step begins when the one before has ended, so each would wait for that.
+    """
+    if hasattr(client.scheduler_comm, "interval"):
+        client.scheduler_comm.interval = _SEND_SECONDS
     return client
 
 
