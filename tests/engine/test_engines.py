@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from scipy import sparse as sp
 
@@ -26,11 +27,13 @@ from dualmatch.channels.evidence import candidates
 from dualmatch.decode import message_passing, one_to_one
 from dualmatch.decode.forbidden import Forbidden
 from dualmatch.decode.sparse_sinkhorn import sparse_sinkhorn
-from dualmatch.engine import Engine, InProcess, at_once, remote, worker
+from dualmatch.engine import Engine, InProcess, arrays_of, at_once, remote, worker
+from dualmatch.engine.cluster_columns import ColumnsOnWorkers
 from dualmatch.engine.operands import store
 from dualmatch.engine.pages import is_mapped
 from dualmatch.engine.remote import RemoteFolder
 from dualmatch.errors import InputError, OutputError
+from dualmatch.memory import keep_freed_memory, trim_freed_memory
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence, search
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.readers.read_options import ReadOptions
@@ -233,8 +236,61 @@ def test_a_step_of_many_calls_is_a_few_tasks(cluster: Cluster, monkeypatch: pyte
     mapped = cluster._mapped
     monkeypatch.setattr(cluster, "_mapped", lambda function, calls: tasks.append(len(calls)) or mapped(function, calls))
     found = list(cluster.each(np.add, [(large, float(number)) for number in range(100)]))
-    assert tasks == [16]  # eight for each of two workers
+    assert tasks == [8]  # four for each of two workers
     assert all(np.array_equal(each, large + number) for number, each in enumerate(found))
+
+
+def test_tables_are_joined_in_one_step_and_small_ones_here(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    joins: list[int] = []
+    join = cluster.joined
+    monkeypatch.setattr(cluster, "joined", lambda columns, shifts: joins.append(len(columns)) or join(columns, shifts))
+    tables = [ColumnsOnWorkers(cluster, least_bytes=100_000) for _ in range(4)]
+    for number, size in enumerate((20_000, 10, 30_000)):  # the last table has no rows
+        for shift in (0, 5):
+            tables[number].append([np.arange(size), np.full(size, 0.5)], [shift, 0])
+    tables[3].append([np.zeros(0, dtype=np.int64)])
+    found = arrays_of(*tables)
+    assert joins == [4]  # two columns of each large table
+    for (numbers, halves), size in zip(found[:3], (20_000, 10, 30_000), strict=True):
+        assert numbers.tolist() == [*range(size), *range(5, size + 5)]
+        assert len(halves) == 2 * size
+        assert set(halves.tolist()) == {0.5}
+    assert found[3][0].tolist() == []
+    assert arrays_of(ColumnsOnWorkers(cluster, 1)) == [[]]
+
+
+def freed_memory_kept(_: int, size: int) -> int:
+    """Bytes by which this process has grown once an array of a size was freed."""
+    before = psutil.Process().memory_info().rss
+    array = np.ones(size // 8)
+    del array
+    return psutil.Process().memory_info().rss - before
+
+
+def own_memory() -> int:
+    memory = psutil.Process().memory_info()
+    return int(memory.rss - memory.shared)
+
+
+def test_workers_keep_freed_memory_up_to_a_bound(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not all(cluster.client.run(keep_freed_memory).values()):
+        pytest.skip("this C library has no mallopt")
+    monkeypatch.setattr(cluster, "least_bytes", 0)
+    cluster.client.run(trim_freed_memory)  # of the tests before
+    assert max(cluster.on_columns(freed_memory_kept, [(0, 100_000_000), (1, 100_000_000)])) > 90_000_000
+
+    before = cluster.client.run(own_memory)
+    cluster.client.run(setattr, worker, "_MOST_KEPT", 1)
+    try:
+        cluster.on_columns(freed_memory_kept, [(number, 8_000) for number in range(8)])
+        after = cluster.client.run(own_memory)
+    finally:
+        cluster.client.run(setattr, worker, "_MOST_KEPT", worker._MOST_KEPT)
+    assert min(after[name] - before[name] for name in before) < -90_000_000
+
+
+def test_what_a_client_has_to_say_is_sent_at_once(cluster: Cluster) -> None:
+    assert cluster.client.scheduler_comm.interval <= 0.001
 
 
 def test_workers_that_share_no_files_leave_it_to_this_process(

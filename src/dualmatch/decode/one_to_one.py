@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from dualmatch.decode.message_passing import LARGEST_LOG_WEIGHT, Both, MatchingSide, Messages, counting, without_own
-from dualmatch.engine import Engine, InProcess, spans_of
+from dualmatch.engine import Engine, InProcess, arrays_of, spans_of
 from dualmatch.graph.arrays import Floats, Ids
 
 logger = logging.getLogger(__name__)
@@ -165,7 +165,7 @@ def match(
     tables = engine.columns(), engine.columns(), engine.columns()
     for (table, *_), columns in zip(parts, engine.each(_Outcome(candidates, log_weight, now).of, parts), strict=True):
         tables[table].append(columns)
-    (source_elsewhere,), (target_elsewhere,), (log_odds, free_row, free_column) = (each.arrays() for each in tables)
+    (source_elsewhere,), (target_elsewhere,), (log_odds, free_row, free_column) = arrays_of(*tables)
     return Marginals(log_odds, now.alone, (source_elsewhere, target_elsewhere), (free_row, free_column), converged)
 
 

@@ -27,7 +27,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -220,6 +220,22 @@ class Columns:
             return [writer.array() for writer in self._writers]
         parts, self._parts = self._parts, []
         return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    @classmethod
+    def arrays_of(cls, tables: Sequence[Self]) -> list[list[np.ndarray]]:
+        """The whole columns of several tables."""
+        return [table.arrays() for table in tables]
+
+
+def arrays_of(*tables: Columns) -> list[list[np.ndarray]]:
+    """The whole columns of several tables; one step where workers join them.
+
+    >>> columns = Columns()
+    >>> columns.append([np.array([1, 2])])
+    >>> arrays_of(columns)
+    [[array([1, 2])]]
+    """
+    return type(tables[0]).arrays_of(tables)
 
 
 def called(function: Callable[..., T], *arguments: Any) -> T:

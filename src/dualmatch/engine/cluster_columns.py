@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from itertools import islice
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -35,9 +36,27 @@ class ColumnsOnWorkers(Columns):
             self._shifts[number].append(0 if shifts is None else shifts[number])
 
     def arrays(self) -> list[np.ndarray]:
+        return self.arrays_of([self])[0]
+
+    @classmethod
+    def arrays_of(cls, tables: Sequence[Self]) -> list[list[np.ndarray]]:
+        """All tables that are large are joined in one step."""
+        large = [table for table in tables if table._bytes >= table._least_bytes]
+        columns = [column for table in large for column in table._columns]
+        shifts = [shift for table in large for shift in table._shifts]
+        sizes = [len(table._columns) for table in large]
+        for table in large:
+            table._columns, table._shifts = [], []
+        joined = iter(large[0]._cluster.joined(columns, shifts) if large else [])
+        of_table = {id(table): list(islice(joined, size)) for table, size in zip(large, sizes, strict=True)}
+        return [of_table[id(table)] if id(table) in of_table else table._joined_here() for table in tables]
+
+    @property
+    def _bytes(self) -> int:
+        return sum(part.nbytes for parts in self._columns for part in parts)
+
+    def _joined_here(self) -> list[np.ndarray]:
         columns, shifts, self._columns, self._shifts = self._columns, self._shifts, [], []
-        if sum(part.nbytes for parts in columns for part in parts) >= self._least_bytes:
-            return self._cluster.joined(columns, shifts)
         for parts, of_parts in zip(zip(*columns, strict=True), zip(*shifts, strict=True), strict=True):
             super().append(parts, of_parts)
         return self._cluster.paged(super().arrays())

@@ -33,8 +33,10 @@ PAUSE_SECONDS: Final = 0.2
 ANSWER_SECONDS: Final = 30.0  # for what a scheduler or worker answers at once
 _START_SECONDS: Final = 120.0  # for a local cluster to start
 _SEND_SECONDS: Final = 0.001  # that messages to the scheduler are collected for
-# A local cluster has no dashboard to show profiles and loads on; to gather them takes a twentieth of a core.
+# A local cluster has no dashboard to show profiles and loads on; to gather them takes a twentieth of a core. Threads of
+# its workers have no heaps of their own, which glibc allows 64 MB: larger arrays could not be kept for the next.
 _OF_LOCAL_CLUSTER: Final = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_ARENA_MAX": 1,
     "distributed.scheduler.http.routes": [],
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",

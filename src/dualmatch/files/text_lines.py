@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 LINE: Final = "line"
 LARGEST_ID: Final = 2**63 - 1
-_BLOCK_BYTES: Final = 2**24  # of a file that are turned into columns at once: they take ten times as much
+_BLOCK_BYTES: Final = 2**22  # of a file that are turned into columns at once: they take ten times as much
 
 
 def read_lines(path: Path, where_missing: str = "check the path") -> pl.DataFrame:

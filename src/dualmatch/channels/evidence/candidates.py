@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.channels.evidence.tokens import ROWS_AT_ONCE, Among, Tokens, stacked
-from dualmatch.engine import Engine, InProcess, at_once, spans_of
+from dualmatch.channels.evidence.tokens import Among, Block, Tokens, both_in_blocks, stacked
+from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
 # Similarities are rounded to this grid: sums of the same products in another order must stay equal.
@@ -52,8 +51,8 @@ def scored_tokens(tokens: Tokens, dearest: float | None = None, engine: Engine |
         source, target = engine.on_columns(_frequencies, [(each,) for each in matrices])
         dearest = min(dearest, engine.call(_dearest_within, _TIMES_BUDGET * budget, tokens.cost, (source, target)))
     affordable = tokens.cost < dearest if np.isfinite(dearest) else None
-    scored = [partial(_scored, each, tokens.smoothing, affordable, engine) for each in matrices]
-    source, target = at_once(scored, engine.column_threads)
+    rows = _TokenRows(matrices[0], tokens.smoothing, affordable), _TokenRows(matrices[1], tokens.smoothing, affordable)
+    source, target = both_in_blocks(rows, (matrices[0].shape, matrices[1].shape), engine)
     return Scored(source, target, tokens.among, dearest)
 
 
@@ -155,8 +154,8 @@ class _Product:
     n_best: int
     n_threads: int
 
-    def best(self, first: int, last: int) -> tuple[Floats, Ints, Ids]:
-        """Data, column numbers and lengths of some rows."""
+    def best(self, first: int, last: int) -> Block:
+        """The best columns of some rows."""
         part = self.rows if last - first == self.rows.shape[0] else self.rows[first:last]
         columns, entity = self.columns.matrix, self.columns.entity
         found = sp_matmul_topn(part, columns, top_n=self.n_best, threshold=0.0, n_threads=self.n_threads)
@@ -164,24 +163,15 @@ class _Product:
         return found.data, indices, np.diff(found.indptr).astype(np.int64)
 
 
-def _scored(matrix: sp.csr_matrix, smoothing: float, columns: Flags | None, engine: Engine) -> sp.csr_matrix:
-    """Rows divided by √(|x|² + λ), then without what is outside some columns, whose numbers are kept."""
-    if not matrix.shape[0]:
-        return matrix
-    rows = _TokenRows(matrix, smoothing, columns)
-    return stacked(engine.each(rows.scored, spans_of(matrix.shape[0], ROWS_AT_ONCE)), matrix.shape, engine)
-
-
 @dataclass(frozen=True, eq=False)
 class _TokenRows:
-    """Rows of tokens that are scored, a part at a time."""
+    """Rows of tokens divided by √(|x|² + λ), then without what is outside some columns, whose numbers are kept."""
 
     matrix: sp.csr_matrix
     smoothing: float
     columns: Flags | None
 
-    def scored(self, begin: int, end: int) -> tuple[Floats, Ints, Ids]:
-        """Data, column numbers and lengths of some rows."""
+    def block(self, begin: int, end: int) -> Block:
         part = self.matrix[begin:end]
         row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
         squared = np.bincount(row, part.data.astype(np.float64) ** 2, minlength=part.shape[0])

@@ -22,7 +22,7 @@ from dualmatch.channels.evidence.support_search import Live, SlotNumbers, Suppor
 from dualmatch.channels.evidence.term_cache import TermCache, once
 from dualmatch.channels.evidence.ties import Lookup, Ties, lookup
 from dualmatch.decode.one_to_one import Candidates
-from dualmatch.engine import Engine, InProcess, spans_of
+from dualmatch.engine import Engine, InProcess, arrays_of, spans_of
 from dualmatch.errors import InputError
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 
@@ -144,8 +144,8 @@ def find_support(
             *(len(one[0]) for one in part.slots),
         ]
         edges.append([before + size for before, size in zip(edges[-1], sizes, strict=True)])
-    candidate, supporter, *slot, worth_source, worth_target = squares.arrays()
-    slots = [columns.arrays() for columns in listed]
+    (candidate, supporter, *slot, worth_source, worth_target), *of_views = arrays_of(squares, *listed, *opens)
+    slots, of_open = of_views[:2], of_views[2:]
     # without slots of their own, the supporters' are those of the candidates
     owners, owned = (candidates, slots) if slots_of_supporters is None else (others, slots_of_supporters)
     asked = [(owners, sides[view].ties, view, *owned[view]) for view in (0, 1)]
@@ -160,9 +160,7 @@ def find_support(
         for found in engine.each(mirrors.of, spans):
             columns.append([found])
         mirror.append(columns.arrays()[0])
-    (source_open, *source_ties, source_worth), (target_open, *target_ties, target_worth) = (
-        columns.arrays() for columns in opens
-    )
+    (source_open, *source_ties, source_worth), (target_open, *target_ties, target_worth) = of_open
     return Support(
         candidate,
         supporter,

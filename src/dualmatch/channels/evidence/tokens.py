@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides, TimeKind
 from dualmatch.channels.evidence.ties import SHORT_TABLE, distinct, expanded, marked, numbered, places_in
-from dualmatch.engine import Engine, InProcess, at_once, spans_of
+from dualmatch.engine import Engine, InProcess, arrays_of, spans_of
 from dualmatch.engine.array_trees import csr_of
 from dualmatch.graph.arrays import Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
@@ -125,8 +125,7 @@ class TokenBuilder:
             met = self.engine.on_columns(families.of_neighbours, [(pairs,) for pairs in cut])
             parts += [part for family in zip(*met, strict=True) for part in family]
         listed = [[part.counts[side] for part in parts] for side in (0, 1)]
-        joined = [partial(side_by_side, each, self.engine) for each in listed]
-        source, target = at_once(joined, self.engine.column_threads)
+        source, target = side_by_side((listed[0], listed[1]), self.engine)
         if smoothing is None:
             mass = sum(self.engine.on_columns(_mass, [(source,), (target,)]))
             smoothing = mass / max(1, len(self.source.entity) + len(self.target.entity))
@@ -156,24 +155,76 @@ def _mass(matrix: sp.csr_matrix) -> float:
     return float((matrix.data.astype(np.float64) ** 2).sum())
 
 
-def side_by_side(matrices: list[sp.csr_matrix], engine: Engine) -> sp.csr_matrix:
-    """Matrices of the same rows as one, a block of rows at a time."""
-    shape = matrices[0].shape[0], sum(matrix.shape[1] for matrix in matrices)
-    return stacked(engine.each(_SideBySide(matrices).block, spans_of(shape[0], ROWS_AT_ONCE)), shape, engine)
+def side_by_side(
+    matrices: tuple[list[sp.csr_matrix], list[sp.csr_matrix]], engine: Engine
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """Matrices of the same rows as one, for each graph, a block of rows at a time."""
+    shapes = [(each[0].shape[0], sum(matrix.shape[1] for matrix in each)) for each in matrices]
+    return both_in_blocks((_SideBySide(matrices[0]), _SideBySide(matrices[1])), (shapes[0], shapes[1]), engine)
 
 
-def stacked(blocks: Iterable[tuple[Floats, Ints, Ids]], shape: tuple[int, int], engine: Engine) -> sp.csr_matrix:
-    """A matrix of blocks of rows, each given as data, column numbers and the lengths of its rows."""
-    columns, first = engine.columns(), [np.zeros(1, dtype=np.int64)]
-    for data, indices, sizes in blocks:
-        columns.append([data, indices])
-        first.append(first[-1][-1] + np.cumsum(sizes))
-    data, indices = columns.arrays()
-    indptr = np.concatenate(first)
-    fits = indptr[-1] < 2**31
-    parts = data, indices, indptr.astype(np.int32) if fits else indptr
-    matrix: sp.csr_matrix = csr_of(sp.csr_matrix, parts, shape)
-    return matrix
+Block = tuple[Floats, Ints, Ids]
+"""Rows of a matrix: data, column numbers and the lengths of the rows."""
+Shape = tuple[int, int]
+
+
+class Blocks(Protocol):
+    """What computes a matrix a block at a time."""
+
+    def block(self, begin: int, end: int) -> Block:
+        """Some rows."""
+
+
+def both_in_blocks(
+    blocks: tuple[Blocks, Blocks], shapes: tuple[Shape, Shape], engine: Engine
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """A matrix of each graph, computed block by block in one step for both."""
+    spans = [(side, *span) for side in (0, 1) for span in spans_of(shapes[side][0], ROWS_AT_ONCE)]
+    stacks = _Stack(engine), _Stack(engine)
+    for (side, *_), block in zip(spans, engine.each(_BlocksOfBoth(blocks).block, spans), strict=True):
+        stacks[side].append(block)
+    arrays = arrays_of(*(stack.columns for stack in stacks))
+    source, target = (stack.matrix(*at) for stack, at in zip(stacks, zip(arrays, shapes, strict=True), strict=True))
+    return source, target
+
+
+def stacked(blocks: Iterable[Block], shape: Shape, engine: Engine) -> sp.csr_matrix:
+    """A matrix of blocks of rows."""
+    stack = _Stack(engine)
+    for block in blocks:
+        stack.append(block)
+    return stack.matrix(stack.columns.arrays(), shape)
+
+
+class _Stack:
+    """Blocks of rows, one below the other."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.columns = engine.columns()
+        self._first = [np.zeros(1, dtype=np.int64)]
+
+    def append(self, block: Block) -> None:
+        data, indices, sizes = block
+        self.columns.append([data, indices])
+        self._first.append(self._first[-1][-1] + np.cumsum(sizes))
+
+    def matrix(self, arrays: list[np.ndarray], shape: Shape) -> sp.csr_matrix:
+        """The whole, from the arrays of the columns."""
+        indptr = np.concatenate(self._first)
+        fits = indptr[-1] < 2**31
+        parts = arrays[0], arrays[1], indptr.astype(np.int32) if fits else indptr
+        matrix: sp.csr_matrix = csr_of(sp.csr_matrix, parts, shape)
+        return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class _BlocksOfBoth:
+    """What computes the matrices of both graphs."""
+
+    blocks: tuple[Blocks, Blocks]
+
+    def block(self, side: int, begin: int, end: int) -> Block:
+        return self.blocks[side].block(begin, end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +233,7 @@ class _SideBySide:
 
     matrices: list[sp.csr_matrix]
 
-    def block(self, begin: int, end: int) -> tuple[Floats, Ints, Ids]:
-        """Data, column numbers and lengths of some rows."""
+    def block(self, begin: int, end: int) -> Block:
         rows = sp.hstack([matrix[begin:end] for matrix in self.matrices], format="csr")
         return rows.data, rows.indices, np.diff(rows.indptr).astype(np.int64)
 

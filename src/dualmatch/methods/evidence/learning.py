@@ -25,7 +25,7 @@ from dualmatch.channels.evidence.dates import N_GAPS, DateGaps
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties, expanded, find_pairs, marked
 from dualmatch.decode.one_to_one import Candidates, on_grid
-from dualmatch.engine import Engine, called, spans_of
+from dualmatch.engine import Engine, arrays_of, called, spans_of
 from dualmatch.graph.arrays import Flags, Floats, Ids
 from dualmatch.graph.hashing import mixed
 from dualmatch.graph.times import Precision
@@ -132,7 +132,7 @@ def ties_in_both(
     for found in engine.each(between.shared, spans_of(sides[0].ties.n_ties, _TIES_AT_ONCE)):
         ties.append(found[:2])
         facts.append(found[2:])
-    tie, (f, j, gap) = ties.arrays(), facts.arrays()
+    tie, (f, j, gap) = arrays_of(ties, facts)
     together, found_facts = engine.call(between.alike, f, j, gap)
     asked = [(side, tie[side], fact, gap, found_facts[side]) for side, fact in enumerate((f, j))]
     source, target = engine.on_columns(between.counted, asked)

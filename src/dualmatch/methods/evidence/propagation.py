@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dualmatch.channels.evidence.agreement import Side, open_facts, room_elsewhe
 from dualmatch.channels.evidence.support import Support
 from dualmatch.channels.evidence.ties import Ties
 from dualmatch.decode.one_to_one import Candidates, Marginals, Unmatched, chance_of, match, match_by_row, on_grid
-from dualmatch.engine import Engine
+from dualmatch.engine import Engine, arrays_of, called
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 from dualmatch.methods.evidence.state import COVERAGES, Model, both
 
@@ -70,13 +70,17 @@ class SweepTerms:
     # graph has them, (n_entities,); how many of the other's ties nobody sees, (n_entities,); and what they would take
     # away, were they missing, (len(COVERAGES), n_entities)
     hidden: tuple[tuple[Floats, Floats, Floats] | None, tuple[Floats, Floats, Floats] | None]
+    open_by_date: tuple[Floats, Floats]  # as `open_facts`
 
     @classmethod
     def of(cls, sides: tuple[Side, Side], terms: TieTerms, unmatched: Unmatched, engine: Engine) -> Self:
-        ties = sides[0].ties, sides[1].ties
-        share = engine.on_columns(_open_share, [(ties[side], unmatched.elsewhere[side]) for side in (0, 1)])
-        hidden = engine.on_columns(_Hidden(ties, terms, unmatched.unknown).terms_of, [(0,), (1,)])
-        return cls(unmatched, (share[0], share[1]), (hidden[0], hidden[1]))
+        ties, unknown = (sides[0].ties, sides[1].ties), unmatched.unknown
+        hidden = _Hidden(ties, terms, unknown)
+        asked: list[tuple[Any, ...]] = [(_open_share, ties[side], unmatched.elsewhere[side]) for side in (0, 1)]
+        asked += [(_Hidden.terms_of, hidden, side) for side in (0, 1)]
+        asked += [(open_facts, sides[side], unknown[side]) for side in (0, 1)]
+        found = engine.on_columns(called, asked)  # in one step, as none needs another
+        return cls(unmatched, (found[0], found[1]), (found[2], found[3]), (found[4], found[5]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +149,10 @@ class Propagation:
             found.append([part[0], part[1]])
             source.append([part[2]])
             target.append([part[3]])
-        value, coverage = found.arrays()
-        unknown = unmatched.unknown
-        by_date = engine.on_columns(open_facts, [(sides[side], unknown[side]) for side in (0, 1)])
-        shared = _NothingShared(sides, terms, self.model.coverage, unknown, (by_date[0], by_date[1]), still)
+        (value, coverage), (of_source,), (of_target,) = arrays_of(found, source, target)
+        shared = _NothingShared(sides, terms, self.model.coverage, unmatched.unknown, sweep.open_by_date, still)
         nothing = engine.on_columns(shared.value, [(0,), (1,)])
-        return Evidence(value, (source.arrays()[0], target.arrays()[0]), coverage, (nothing[0], nothing[1]))
+        return Evidence(value, (of_source, of_target), coverage, (nothing[0], nothing[1]))
 
     def certain(self, log_odds: Floats, by_slot: tuple[Floats, Floats]) -> Floats:
         """How likely each supporter is to be right, without what its candidate sent to it."""
