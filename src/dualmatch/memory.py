@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import re
 import resource
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -22,8 +22,9 @@ _LEAST_LIMIT: Final = 2**26
 _AMOUNT: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?b?|%)", re.ASCII)
 _BYTES: Final = TypeAdapter(ByteSize)
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-_KEEP: Final = 1 << 30  # larger blocks are given back at once, even where freed memory is kept
-_GIVE_BACK: Final = 1 << 17  # blocks of this size are never given back one by one: the C library's own threshold
+# Larger blocks are given back at once, even where freed memory is kept; older glibc takes no more than the second.
+_LARGEST_KEPT: Final = (1 << 30, 1 << 25)
+_LEAST_THRESHOLD: Final = 1 << 17  # glibc's default
 
 
 def machine_bytes() -> int:
@@ -103,41 +104,66 @@ def peak_since() -> Iterator[Callable[[], float | None]]:
 
 
 def keep_freed_memory(*, one_arena: bool = False) -> bool:
-    """Let the C library keep freed blocks of up to a gibibyte for the next to ask; False where it cannot.
+    """Let the C library keep freed blocks of up to a gibibyte for the next allocation; False where it cannot.
 
     By default glibc gives large blocks back to the system, and the next array of that size pays a page fault for every
-    4 kB or 2 MB of it. With `one_arena`, threads share what is kept; else each keeps blocks of its own.
+    4 kB or 2 MB of it. With `one_arena`, threads that start from here on share what is kept; else each keeps blocks of
+    its own, of up to 64 MB.
     """
-    library = _c_library()
-    mallopt = getattr(library, "mallopt", None)
-    if mallopt is None:
-        return False
-    if one_arena:
-        mallopt(_M_ARENA_MAX, 1)
-    _kept[:] = [library]
-    return bool(mallopt(_M_MMAP_THRESHOLD, _KEEP) and mallopt(_M_TRIM_THRESHOLD, _KEEP))
+    for largest in _LARGEST_KEPT:
+        if _keep_up_to(largest):
+            _kept[:] = [largest]
+            if one_arena:
+                _mallopt(_M_ARENA_MAX, 1)
+            return True
+    return False
 
 
 def keep_less_freed_memory(most: int) -> None:
-    """Keep freed blocks up to this size only from here on, if they were kept at all: where memory is short."""
+    """From now on keep freed blocks of up to `most` bytes only, and give back the rest.
+
+    Nothing changes if none were kept. `keep_freed_memory_again` undoes it.
+    """
     if _kept:
-        largest = min(max(most, _GIVE_BACK), _KEEP)
-        _kept[0].mallopt(_M_MMAP_THRESHOLD, largest)
-        _kept[0].mallopt(_M_TRIM_THRESHOLD, largest)
+        _keep_up_to(min(max(most, _LEAST_THRESHOLD), _kept[0]))
         trim_freed_memory()
 
 
-def trim_freed_memory() -> None:
-    """Give back what the C library has kept so far, where it can."""
+def keep_freed_memory_again() -> None:
+    """Keep freed blocks as before `keep_less_freed_memory`."""
+    if _kept:
+        _keep_up_to(_kept[0])
+
+
+def trim_freed_memory(every: float = 0.0) -> None:
+    """Give back what the C library has kept so far, where it can; not twice within `every` seconds."""
     trim = getattr(_c_library(), "malloc_trim", None)
-    if trim is not None:
+    if trim is not None and time.monotonic() >= _trimmed[0] + every:
         trim(0)
+        _trimmed[0] = time.monotonic()
 
 
-_kept: list[Any] = []  # the library, while it keeps freed blocks
+def resident_bytes() -> tuple[int, int]:
+    """Memory of this process now, and how much of it is pages of files; all, where the system does not say."""
+    import psutil  # here, since most commands do not need it
+
+    memory = psutil.Process().memory_info()
+    return int(memory.rss), int(getattr(memory, "shared", memory.rss))
+
+
+_kept: list[int] = []  # the largest block that is kept, where freed memory is
+_trimmed = [float("-inf")]  # when freed memory was last given back
+
+
+def _keep_up_to(largest: int) -> bool:
+    return _mallopt(_M_MMAP_THRESHOLD, largest) and _mallopt(_M_TRIM_THRESHOLD, largest)
+
+
+def _mallopt(parameter: int, value: int) -> bool:
+    mallopt = getattr(_c_library(), "mallopt", None)
+    return mallopt is not None and bool(mallopt(parameter, value))
 
 
 @cache
 def _c_library() -> Any:
-    name = ctypes.util.find_library("c")
-    return None if name is None else ctypes.CDLL(name)
+    return ctypes.CDLL(None)

@@ -1,5 +1,6 @@
 """Engines: wherever blocks are computed and however rows are cut, the same bytes."""
 
+import ctypes
 import errno
 import gc
 import os
@@ -33,7 +34,7 @@ from dualmatch.engine.operands import store
 from dualmatch.engine.pages import is_mapped
 from dualmatch.engine.remote import RemoteFolder
 from dualmatch.errors import InputError, OutputError
-from dualmatch.memory import keep_freed_memory, trim_freed_memory
+from dualmatch.memory import resident_bytes, trim_freed_memory
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence, search
 from dualmatch.methods.evidence.problem import Problem
 from dualmatch.readers.read_options import ReadOptions
@@ -245,10 +246,10 @@ def test_tables_are_joined_in_one_step_and_small_ones_here(cluster: Cluster, mon
     join = cluster.joined
     monkeypatch.setattr(cluster, "joined", lambda columns, shifts: joins.append(len(columns)) or join(columns, shifts))
     tables = [ColumnsOnWorkers(cluster, least_bytes=100_000) for _ in range(4)]
-    for number, size in enumerate((20_000, 10, 30_000)):  # the last table has no rows
+    for number, size in enumerate((20_000, 10, 30_000)):
         for shift in (0, 5):
             tables[number].append([np.arange(size), np.full(size, 0.5)], [shift, 0])
-    tables[3].append([np.zeros(0, dtype=np.int64)])
+    tables[3].append([np.zeros(0, dtype=np.int64)])  # no rows
     found = arrays_of(*tables)
     assert joins == [4]  # two columns of each large table
     for (numbers, halves), size in zip(found[:3], (20_000, 10, 30_000), strict=True):
@@ -268,28 +269,52 @@ def freed_memory_kept(_: int, size: int) -> int:
 
 
 def own_memory() -> int:
-    memory = psutil.Process().memory_info()
-    return int(memory.rss - memory.shared)
+    resident, mapped = resident_bytes()
+    return resident - mapped
 
 
 def test_workers_keep_freed_memory_up_to_a_bound(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not all(cluster.client.run(keep_freed_memory).values()):
-        pytest.skip("this C library has no mallopt")
+    if not hasattr(ctypes.CDLL(None), "mallopt"):
+        pytest.skip("this C library keeps no freed memory")
     monkeypatch.setattr(cluster, "least_bytes", 0)
     cluster.client.run(trim_freed_memory)  # of the tests before
     assert max(cluster.on_columns(freed_memory_kept, [(0, 100_000_000), (1, 100_000_000)])) > 90_000_000
 
     before = cluster.client.run(own_memory)
-    cluster.client.run(setattr, worker, "_MOST_KEPT", 1)
+    for name in ("_MOST_UNMAPPED", "_TRIM_SECONDS"):
+        cluster.client.run(setattr, worker, name, 0)
     try:
         cluster.on_columns(freed_memory_kept, [(number, 8_000) for number in range(8)])
         after = cluster.client.run(own_memory)
     finally:
-        cluster.client.run(setattr, worker, "_MOST_KEPT", worker._MOST_KEPT)
+        for name in ("_MOST_UNMAPPED", "_TRIM_SECONDS"):
+            cluster.client.run(setattr, worker, name, getattr(worker, name))
     assert min(after[name] - before[name] for name in before) < -90_000_000
 
 
-def test_what_a_client_has_to_say_is_sent_at_once(cluster: Cluster) -> None:
+def test_a_worker_keeps_freed_memory_for_the_time_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(worker, "keep_freed_memory", lambda *, one_arena: said.append(one_arena))
+    monkeypatch.setattr(worker, "keep_less_freed_memory", said.append)
+    worker._keep_freed_memory.cache_clear()
+    for step in ("first", "second"):
+        assert worker.computed_in_files(np.add, tmp_path, step, None, [(1, 2)]) == [3]
+    assert said == [True]
+    worker.forget_files(tmp_path)  # as at the end of a run on workers that others have started
+    assert said == [True, 0]
+    worker.computed_in_files(np.add, tmp_path, "of the next run", None, [(1, 2)])
+    assert said == [True, 0, True]
+    worker._keep_freed_memory.cache_clear()
+
+
+def test_files_of_a_step_are_none_where_the_folder_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "a-1.npy").touch()
+    (tmp_path / "ab-1.npy").touch()
+    assert worker.result_files(tmp_path, "a") == [tmp_path / "a-1.npy"]
+    assert worker.result_files(tmp_path / "gone", "a") == []
+
+
+def test_the_client_sends_to_the_scheduler_without_delay(cluster: Cluster) -> None:
     assert cluster.client.scheduler_comm.interval <= 0.001
 
 

@@ -17,9 +17,9 @@ OPAQUE = TemporalGraph([0, 1], [0, 0], [1, 0], [3, 4], [3, 5], ("a", "b"), ("r",
 UNDATED = TemporalGraph.from_facts([("a", "r", "b")])
 
 
-@pytest.mark.parametrize(("method", "kept"), [("evidence", [True]), ("fused", [False]), ("temporal", [])])
+@pytest.mark.parametrize(("method", "one_arena"), [("evidence", [True]), ("fused", [False]), ("temporal", [])])
 def test_methods_of_large_arrays_keep_freed_memory(
-    method: Method, kept: list[bool], monkeypatch: pytest.MonkeyPatch
+    method: Method, one_arena: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[bool] = []
 
@@ -30,7 +30,7 @@ def test_methods_of_large_arrays_keep_freed_memory(
     monkeypatch.setattr("dualmatch.methods.resources.keep_freed_memory", keeps)
     monkeypatch.setitem(sys.modules, "dualmatch.channels.relational.train", None)  # as without torch
     prepare_process(Config(method=method))
-    assert asked == kept
+    assert asked == one_arena
 
 
 @pytest.mark.parametrize(

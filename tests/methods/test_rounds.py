@@ -16,6 +16,7 @@ from dualmatch.graph.literals import Literals
 from dualmatch.graph.times import UNKNOWN
 from dualmatch.methods.evidence import EvidenceResult, align_by_evidence
 from dualmatch.methods.evidence.problem import Part, Problem
+from dualmatch.methods.evidence.propagation import _telling_overlap
 from dualmatch.methods.evidence.rounds import changed, closing_round, next_round, run_rounds
 from dualmatch.methods.evidence.search import first_state
 from dualmatch.methods.evidence.state import CERTAIN, Believed, Model, RoundState
@@ -316,6 +317,22 @@ def test_a_state_of_pairs_has_them_in_order() -> None:
 def test_believed_pairs_are_those_above_a_bound() -> None:
     believed = Believed(np.array([[0, 0], [1, 1], [2, 2]]), np.array([3.0, 0.0, -1.0]))
     assert believed.above(0.0).pairs.tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("undated", [0.0, 0.3])
+def test_absence_tells_less_where_only_some_facts_are_dated(undated: float) -> None:
+    pair = simulate(World(entities=60, mean_facts=5, undated_share=undated, seed=4))
+    problem = Problem.of(pair.source, pair.target)
+    side, model = problem.sides[0], Model.of_sizes(*(2 * graph.n_relations for graph in (pair.source, pair.target)))
+    missed = np.log1p(-model.overlap[0])[side.ties.relation]
+    dated = (side.begin.precision >= 0) | (side.end.precision >= 0)
+    weight = np.where(dated, 1.0, 1.0 - dated.mean())
+    expected = -np.expm1(np.bincount(side.ties.tie, weight * missed, minlength=side.ties.n_ties))
+    overlap = model.tie_overlap(side.ties, 0)
+    found = _telling_overlap(side, model, 0, overlap)
+    assert found.tobytes() == expected.tobytes()
+    assert (found is overlap) == (undated == 0.0)
+    assert (found < overlap).any() == (undated > 0.0)
 
 
 @pytest.mark.parametrize("target", [[("x", "p", "y")], [("x", "p", "y", "1950")]])

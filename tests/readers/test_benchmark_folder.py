@@ -244,6 +244,10 @@ def test_both_sides_are_read_at_once_and_reported_in_their_order(
     assert [message.split("triples_")[1][0] for message in caplog.messages] == ["1", "1", "2", "2"]
     with pytest.raises(InputError, match="triples_1:1"):
         read_folder(make_folder(triples_1="10\t0\n", triples_2="20\t2\n"))
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="dualmatch"), pytest.raises(InputError, match="triples_2:1"):
+        read_folder(make_folder(triples_2="20\t2\n"))
+    assert [message.split("triples_")[1][0] for message in caplog.messages] == ["1"]
 
 
 def test_names_arrive_as_they_are(make_folder: MakeFolder) -> None:

@@ -27,7 +27,7 @@ from dualmatch.graph.arrays import Floats, Ids
 logger = logging.getLogger(__name__)
 _STEADY: Final = 1e-4  # of a log message: below this, nothing moves
 _AT_ONCE: Final = 2**21  # candidates whose outcome is computed in one go
-_OF_PAIRS: Final = 2  # in the place of a side: all candidates
+_CANDIDATES: Final = 2  # in the place of a side: all candidates
 _GRID: Final = float(2**20)  # equal sums in another order must stay equal
 
 
@@ -161,7 +161,7 @@ def match(
     if not converged:
         logger.debug("one-to-one matching: messages still move after %d iterations", iterations)
     parts = [(side, *span) for side in (0, 1) for span in now.sides[side].spans()]
-    parts += [(_OF_PAIRS, *span) for span in spans_of(len(candidates), _AT_ONCE)]
+    parts += [(_CANDIDATES, *span) for span in spans_of(len(candidates), _AT_ONCE)]
     tables = engine.columns(), engine.columns(), engine.columns()
     for (table, *_), columns in zip(parts, engine.each(_Outcome(candidates, log_weight, now).of, parts), strict=True):
         tables[table].append(columns)
@@ -182,12 +182,12 @@ class _Outcome:
         return counting(self.log_weight)
 
     def of(self, table: int, begin: int, end: int) -> list[Floats]:
-        """Of some entities of a side, or of some candidates (`_OF_PAIRS`)."""
-        if table == _OF_PAIRS:
-            return self._of_pairs(begin, end)
+        """Of some entities of a side, or of some candidates (`_CANDIDATES`)."""
+        if table == _CANDIDATES:
+            return self._of_candidates(begin, end)
         return [self.messages.partner_elsewhere(table, begin, end)]
 
-    def _of_pairs(self, begin: int, end: int) -> list[Floats]:
+    def _of_candidates(self, begin: int, end: int) -> list[Floats]:
         """Log-odds of some candidates, and the messages of their rows and of their columns."""
         free, alone, rows = self.messages.free, self.messages.alone, self.messages.sides[0]
         # Pairs that weigh next to nothing move nobody: they are as likely as their entities are free.

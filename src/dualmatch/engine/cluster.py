@@ -332,7 +332,7 @@ class Cluster:
         """The cluster itself: what its workers compute on is in files anyway, which this process lets go of."""
         if expected > limit and not self.shares_files:
             logger.warning("workers see no common folder, so this process holds everything; give --exchange one")
-        with self._pages.within(limit):
+        with self._pages.limited_to(limit):
             yield self
 
     @contextmanager

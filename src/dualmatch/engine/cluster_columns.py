@@ -44,12 +44,14 @@ class ColumnsOnWorkers(Columns):
         large = [table for table in tables if table._bytes >= table._least_bytes]
         columns = [column for table in large for column in table._columns]
         shifts = [shift for table in large for shift in table._shifts]
-        sizes = [len(table._columns) for table in large]
+        n_columns = [len(table._columns) if table in large else None for table in tables]
         for table in large:
             table._columns, table._shifts = [], []
         joined = iter(large[0]._cluster.joined(columns, shifts) if large else [])
-        of_table = {id(table): list(islice(joined, size)) for table, size in zip(large, sizes, strict=True)}
-        return [of_table[id(table)] if id(table) in of_table else table._joined_here() for table in tables]
+        return [
+            table._joined_here() if size is None else list(islice(joined, size))
+            for table, size in zip(tables, n_columns, strict=True)
+        ]
 
     @property
     def _bytes(self) -> int:

@@ -32,9 +32,9 @@ ATTEMPTS: Final = 5
 PAUSE_SECONDS: Final = 0.2
 ANSWER_SECONDS: Final = 30.0  # for what a scheduler or worker answers at once
 _START_SECONDS: Final = 120.0  # for a local cluster to start
-_SEND_SECONDS: Final = 0.001  # that messages to the scheduler are collected for
-# A local cluster has no dashboard to show profiles and loads on; to gather them takes a twentieth of a core. Threads of
-# its workers have no heaps of their own, which glibc allows 64 MB: larger arrays could not be kept for the next.
+_SEND_SECONDS: Final = 0.001  # between two messages to the scheduler
+# A local cluster has no dashboard, so no profiles and loads are taken, which cost a twentieth of a core. All threads of
+# a worker have one heap: glibc limits the heap of each further thread to 64 MB, and would reuse no larger array.
 _OF_LOCAL_CLUSTER: Final = {
     "distributed.nanny.pre-spawn-environ.MALLOC_ARENA_MAX": 1,
     "distributed.scheduler.http.routes": [],
@@ -68,7 +68,7 @@ def connected(scheduler: str | None, workers: int, connect_seconds: float, stack
             memory_limit=0,  # the operands are mapped files: what they take is not the worker's to give back
             silence_logs=logging.ERROR,
         )
-        return _prompt(Client(stack.enter_context(_started(start)), security=security))
+        return _without_delay(Client(stack.enter_context(_started(start)), security=security))
     try:  # whatever listens there: something silent, or something that answers junk
         client = within(connect_seconds + 5.0, partial(Client, scheduler, timeout=connect_seconds))
     except Exception as error:
@@ -80,13 +80,14 @@ def connected(scheduler: str | None, workers: int, connect_seconds: float, stack
     except BaseException:
         leave(client)
         raise
-    return _prompt(client)
+    return _without_delay(client)
 
 
-def _prompt(client: Client) -> Client:
-    """The client, sending what it has to say within a millisecond.
+def _without_delay(client: Client) -> Client:
+    """The client, sending to the scheduler once in a millisecond.
 
-    It waits up to ten for more to send along. A step begins when the one before has ended, so each would wait for that.
+    By default it sends once in ten at most, so a step that follows another at once would wait for that. Dask sets this
+    back where it connects again.
     """
     if hasattr(client.scheduler_comm, "interval"):
         client.scheduler_comm.interval = _SEND_SECONDS

@@ -13,7 +13,6 @@ import mmap
 import os
 import tempfile
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -27,7 +26,7 @@ from dualmatch.engine.array_file import HEADER_BYTES, npy_header
 from dualmatch.engine.array_trees import with_arrays
 from dualmatch.errors import OutputError
 from dualmatch.files.temporary import folder_beside
-from dualmatch.memory import keep_less_freed_memory, trim_freed_memory
+from dualmatch.memory import keep_freed_memory_again, keep_less_freed_memory, resident_bytes, trim_freed_memory
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,14 +35,14 @@ LEAST_BYTES: Final = 2**20
 """Smaller arrays stay in memory."""
 _NEAR: Final = 0.7  # share of the limit at which mapped pages are let go
 _WORTH_IT: Final = 0.05  # share of the limit that must be mapped for that to help
-# Where memory is not short from the start, it is from this share of the limit on, or from what was expected, up to the
-# later share: what is in memory by then stays there until it is computed anew.
+# A run that is expected to fit keeps arrays in memory until the process takes more than was expected, but at least the
+# first and at most the second share of the limit. What is in memory by then stays there until it is computed anew.
 _SHORT: Final = 0.4
 _SHORT_AT_LATEST: Final = 0.8
 _SECONDS: Final = (0.02, 0.25)  # between two looks: less where the limit is near
 _FASTEST_GROWTH: Final = 2e9  # bytes a second that a process can take
 _TRIM_SECONDS: Final = 0.25  # between two times that freed memory is given back
-_KEPT_BLOCKS: Final = 64  # freed blocks that are larger than this part of the limit are given back at once
+_LARGEST_KEPT: Final = 1 / 64  # share of the limit: larger blocks that are freed are given back at once
 
 
 class Pages:
@@ -111,6 +110,7 @@ class Pages:
         """Move no more arrays to files, and watch the limit no longer."""
         self._ended.set()
         self._watch.join()
+        keep_freed_memory_again()
 
     def paged(self, value: T) -> T:
         """The same value with its large arrays in files: an array, a csr matrix, or a dataclass or tuple of these."""
@@ -186,7 +186,7 @@ class Pages:
             _let_go(each)
 
     @contextmanager
-    def within(self, limit: int) -> Iterator[None]:
+    def limited_to(self, limit: int) -> Iterator[None]:
         """Keep to another limit in the block."""
         before, self.limit = self.limit, limit
         self._keep_less_freed_memory()
@@ -194,35 +194,31 @@ class Pages:
             yield
         finally:
             self.limit = before
+            self._keep_less_freed_memory()
 
     def _keep_less_freed_memory(self) -> None:
-        keep_less_freed_memory(self.limit // _KEPT_BLOCKS)
+        keep_less_freed_memory(int(self.limit * _LARGEST_KEPT))
 
     def _short_from(self) -> float:
         """Bytes from which on memory is short, if it was not from the start."""
         return min(max(_SHORT * self.limit, self._expected or 0.0), _SHORT_AT_LATEST * self.limit)
 
     def _keep_within_limit(self) -> None:
-        import psutil
-
-        process, trimmed = psutil.Process(), 0.0
         is_over, pause = False, _SECONDS[0]
         while not self._ended.wait(pause):
-            memory = process.memory_info()
-            pause = float(np.clip((_NEAR * self.limit - memory.rss) / _FASTEST_GROWTH, *_SECONDS))
-            if not self._is_needed and memory.rss > self._short_from():
+            resident, mapped = resident_bytes()
+            if not self._is_needed and resident > self._short_from():
                 self._is_needed = True
                 self._keep_less_freed_memory()
                 logger.info("memory runs short: large arrays are kept in files from here on")
-            if memory.rss < _NEAR * self.limit:
+            near = _NEAR * self.limit if self._is_needed else self._short_from()
+            pause = float(np.clip((near - resident) / _FASTEST_GROWTH, *_SECONDS))
+            if resident < near:
                 continue
-            mapped = getattr(memory, "shared", memory.rss)  # resident pages of files; Linux counts them apart
             if mapped > _WORTH_IT * self.limit:
                 self.release()
-            if time.monotonic() > trimmed + _TRIM_SECONDS:
-                trim_freed_memory()
-                trimmed = time.monotonic()
-            if not is_over and process.memory_info().rss > self.limit:
+            trim_freed_memory(_TRIM_SECONDS)
+            if not is_over and resident_bytes()[0] > self.limit:
                 is_over = True
                 logger.warning(
                     "the memory limit of %.1f GB is too low even with large arrays in files: the run exceeds it",
@@ -231,7 +227,7 @@ class Pages:
 
 
 @contextmanager
-def pages_within(limit: int, expected: float | None = None) -> Iterator[Pages]:
+def pages_within(limit: int, expected: float) -> Iterator[Pages]:
     """Pages in a temporary folder, for a process that should not exceed a limit; nothing is left of the folder."""
     place = Path(tempfile.gettempdir()) / "dualmatch-pages"
     with folder_beside(place) as folder, Pages(folder, limit, expected=expected) as pages:

@@ -12,7 +12,6 @@ from threading import Lock
 from typing import Any, Final, TypeVar
 
 import numpy as np
-import psutil
 
 from dualmatch.engine.array_file import ArrayFile
 from dualmatch.engine.array_trees import StoredArray, travels, with_arrays
@@ -20,14 +19,15 @@ from dualmatch.engine.operands import StoredOperand, forget_operands
 from dualmatch.engine.pages import let_go, mapped_file
 from dualmatch.engine.remote import LocalCopies, RemoteFolder
 from dualmatch.errors import in_brief
-from dualmatch.memory import keep_freed_memory, trim_freed_memory
+from dualmatch.memory import keep_freed_memory, keep_less_freed_memory, resident_bytes, trim_freed_memory
 
 T = TypeVar("T")
 
 SMALL_BYTES: Final = 2**16
 """An array up to this size goes along with the block: a file would cost more."""
 _MOST_RESIDENT: Final = 3 * 2**28  # bytes of a worker's mapped files in memory before they are let go
-_MOST_KEPT: Final = 2**30  # bytes of a worker's own memory before what it has freed is given back
+_MOST_UNMAPPED: Final = 2**30  # bytes of a worker's other memory before what it has freed is given back
+_TRIM_SECONDS: Final = 0.25  # between two times that it is
 _open_files: dict[Path, np.ndarray] = {}
 _owners: dict[str, Any] = {}
 _copies: dict[str, LocalCopies] = {}
@@ -76,8 +76,11 @@ def new_result_file(folder: Path, step: str) -> Path:
 
 def result_files(folder: Path, step: str) -> list[Path]:
     """The files that workers have written in a step."""
-    with os.scandir(folder) as entries:
-        return [Path(each.path) for each in entries if each.name.startswith(f"{step}-")]
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(each.path) for each in entries if each.name.startswith(f"{step}-")]
+    except FileNotFoundError:  # someone has removed the folder, which is not what the run should end with
+        return []
 
 
 @contextmanager
@@ -126,13 +129,12 @@ def _opened(path: Path) -> np.ndarray:
 
 
 def _let_go_of_much() -> None:
-    """Let go of mapped files where much of them is in memory, and of freed memory where much of it is kept."""
-    memory = psutil.Process().memory_info()
-    mapped = int(getattr(memory, "shared", memory.rss))  # everything, where the system does not count files apart
+    """Let go of mapped files where much of them is in memory, and of freed memory where the rest is large."""
+    resident, mapped = resident_bytes()
     if mapped > _MOST_RESIDENT:
         let_go(_open_files.values())
-    if memory.rss - mapped > _MOST_KEPT:
-        trim_freed_memory()
+    if resident - mapped > _MOST_UNMAPPED:
+        trim_freed_memory(_TRIM_SECONDS)
 
 
 @cache
@@ -142,7 +144,7 @@ def _keep_freed_memory() -> bool:
 
 
 def forget_files(exchange: Path | RemoteFolder) -> None:
-    """Close all files of a run that has ended, and remove the copies of them."""
+    """Close all files of a run that has ended, remove the copies of them, and keep no freed memory any more."""
     _owners.clear()
     forget_operands()
     copies = _copies.pop(exchange.url, None) if isinstance(exchange, RemoteFolder) else None
@@ -151,6 +153,8 @@ def forget_files(exchange: Path | RemoteFolder) -> None:
         _open_files.pop(path, None)
     if copies is not None:
         copies.close()
+    keep_less_freed_memory(0)
+    _keep_freed_memory.cache_clear()
 
 
 def states_of(paths: list[Path]) -> list[tuple[int, int] | None]:

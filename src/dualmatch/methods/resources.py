@@ -186,13 +186,13 @@ def prepare_process(config: Config) -> None:
     """Make large arrays fast: keep freed memory; for training, flush denormal numbers, too.
 
     Every step of training, and every pass over all facts, frees and allocates the same few hundred megabytes. A run
-    that keeps arrays in files, as memory is short, gives freed memory back (`dualmatch.engine.pages`). Methods whose
-    blocks grow with their memory limit are left alone.
+    that keeps arrays in files, as memory is short, gives freed memory back (`dualmatch.engine.pages`). Method temporal
+    is left alone: its blocks grow with the memory limit.
     """
     if config.method not in {*EXPLAINED, *TRAINED}:
         return
     if not keep_freed_memory(one_arena=config.method not in TRAINED):
-        logger.info("this C library has no mallopt; large arrays will be slower")
+        logger.info("this C library keeps no freed memory; large arrays will be slower")
     if config.method not in TRAINED:
         return
     try:

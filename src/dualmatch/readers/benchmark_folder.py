@@ -11,7 +11,6 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.engine import at_once, usable_cores
+from dualmatch.engine import InProcess, usable_cores
 from dualmatch.errors import SHOWN_PROBLEMS, FileProblem, InputError, input_error
 from dualmatch.files.compressed import opened
 from dualmatch.files.text_lines import LARGEST_ID, LINE, as_ids, read_fields, read_pair_fields, refuse, whole_numbers
@@ -115,8 +114,10 @@ def read_folder(
     if not os.path.isdir(path):
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, ent_ids_1, …)")
     times = _read_times(path / "time_id", on_error, time_format) if with_times else None
-    sides = at_once([partial(_read_graph, path, side, times) for side in ("1", "2")], usable_cores())
-    for graph, _ in sides:  # in their order, whichever was read first
+    sides = []
+    for side in InProcess(usable_cores()).each(_read_graph, [(path, side, times) for side in ("1", "2")]):
+        sides.append(side)
+        graph = side[0]
         logger.info("read %r", graph)
         if reversed_intervals := graph.reversed_intervals:
             logger.warning("%s: %d facts end before they begin; both ends are kept", graph.name, reversed_intervals)

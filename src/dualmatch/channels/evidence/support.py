@@ -146,11 +146,12 @@ def find_support(
         edges.append([before + size for before, size in zip(edges[-1], sizes, strict=True)])
     (candidate, supporter, *slot, worth_source, worth_target), *of_views = arrays_of(squares, *listed, *opens)
     slots, of_open = of_views[:2], of_views[2:]
-    # without slots of their own, the supporters' are those of the candidates
-    owners, owned = (candidates, slots) if slots_of_supporters is None else (others, slots_of_supporters)
-    asked = [(owners, sides[view].ties, view, *owned[view]) for view in (0, 1)]
-    lasting = None if slots_of_supporters is None else kept
-    numberings = once(lasting, "slots", lambda: engine.on_columns(_numbered_slots, asked))
+    if slots_of_supporters is None:  # theirs are those of the candidates, which are found anew in each call
+        asked = [(candidates, sides[view].ties, view, *slots[view]) for view in (0, 1)]
+        numberings = engine.on_columns(_numbered_slots, asked)
+    else:
+        asked = [(others, sides[view].ties, view, *slots_of_supporters[view]) for view in (0, 1)]
+        numberings = once(kept, "slots", lambda: engine.on_columns(_numbered_slots, asked))
     mirror = []
     for view, (numbering, keys) in enumerate(numberings):
         ties = sides[view].ties

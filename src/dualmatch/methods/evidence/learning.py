@@ -68,6 +68,7 @@ def learnt(
         asked.append((coverage_weights, *shown))
     found = engine.on_columns(called, asked)
     by_tie = None if support is None else found[0]
+    coverage = model.coverage if evidence is None else found[-1]
     seen = ties_in_both(problem.sides, believed, by_tie, engine)
     odds = model.odds
     if "relations" not in problem.without:
@@ -79,9 +80,7 @@ def learnt(
     if problem.dated is not None:
         dates = learn_dates(problem.dated, state.pairs.pairs, state.pairs.log_odds, state.model.dates, SURE_WITHOUT)
         model = replace(model, dates=dates)
-    if evidence is not None:
-        model = replace(model, coverage=found[-1])
-    return state.with_model(model)
+    return state.with_model(replace(model, coverage=coverage))
 
 
 def names_learnt(problem: Problem, state: RoundState) -> RoundState:
