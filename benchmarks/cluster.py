@@ -28,6 +28,7 @@ import psutil
 from dualmatch.config import Config
 from dualmatch.engine import Engine, usable_cores
 from dualmatch.engine.cluster import Cluster
+from dualmatch.memory import trim_freed_memory
 from dualmatch.methods.align import align
 from dualmatch.methods.resources import prepare_process
 from dualmatch.readers.benchmark_folder import read_folder
@@ -88,6 +89,7 @@ def measure(
     name: str, folder: Path, limit: str | None, engine: Engine | None, kill_every: float | None
 ) -> tuple[str, float]:
     cluster = engine if isinstance(engine, Cluster) else None
+    trim_freed_memory()  # of the run before
     watch, start = Watch(kill_every, cluster), time.perf_counter()
     data = read_folder(folder)
     options = {} if limit is None else {"memory_limit": limit}
