@@ -57,8 +57,8 @@ def main() -> None:
             print(f"{name:12} {time.perf_counter() - start:7.1f} s  received: {traffic}", flush=True)
     one, other = found.values()
     different = [file for file in FILES if one[file] != other[file]]
-    n_links = one[FILES[0]].count(b"\n") - 1
-    print(f"{n_links:,} links; files that differ: {', '.join(different) or 'none'}")
+    n_rows = one[FILES[0]].count(b"\n") - 1
+    print(f"{n_rows:,} source entities; files that differ: {', '.join(different) or 'none'}")
     sys.exit(bool(different))
 
 

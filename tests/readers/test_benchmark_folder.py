@@ -5,11 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import tempfile
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,6 @@ from conftest import TINY
 from dualmatch.errors import InputError
 from dualmatch.graph.model import TemporalGraph
 from dualmatch.graph.times import UNKNOWN, encode_date, format_date
-from dualmatch.readers import benchmark_folder
 from dualmatch.readers.benchmark_folder import read_folder
 
 MakeFolder = Callable[..., Path]
@@ -222,32 +218,6 @@ def test_an_end_before_its_begin_is_counted_and_reported_and_both_ends_stay(
         ("1900-03-05", "1899-12-31"),
         ("1900-03-05", "1900"),
     ]
-
-
-def test_both_sides_are_read_at_once_and_reported_in_their_order(
-    make_folder: MakeFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, started = benchmark_folder._read_graph, threading.Barrier(2)
-
-    def read_target_first(folder: Path, side: str, times: benchmark_folder.TimesById | None) -> Any:
-        started.wait(60)
-        if side == "1":
-            time.sleep(0.2)
-        return read(folder, side, times)
-
-    monkeypatch.setattr(benchmark_folder, "usable_cores", lambda: 2)
-    monkeypatch.setattr(benchmark_folder, "_read_graph", read_target_first)
-    dates = "0\t-inf\n1\t1900\n2\t1800\n3\t1700\n4\t1600\n"
-    turned = make_folder(time_id=dates, triples_1="10\t0\t11\t1\t2\n", triples_2="20\t2\t21\t1\t2\n")
-    with caplog.at_level(logging.INFO, logger="dualmatch"):
-        read_folder(turned)
-    assert [message.split("triples_")[1][0] for message in caplog.messages] == ["1", "1", "2", "2"]
-    with pytest.raises(InputError, match="triples_1:1"):
-        read_folder(make_folder(triples_1="10\t0\n", triples_2="20\t2\n"))
-    caplog.clear()
-    with caplog.at_level(logging.INFO, logger="dualmatch"), pytest.raises(InputError, match="triples_2:1"):
-        read_folder(make_folder(triples_2="20\t2\n"))
-    assert [message.split("triples_")[1][0] for message in caplog.messages] == ["1"]
 
 
 def test_names_arrive_as_they_are(make_folder: MakeFolder) -> None:

@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dualmatch.engine import InProcess, usable_cores
 from dualmatch.errors import SHOWN_PROBLEMS, FileProblem, InputError, input_error
 from dualmatch.files.compressed import opened
 from dualmatch.files.text_lines import LARGEST_ID, LINE, as_ids, read_fields, read_pair_fields, refuse, whole_numbers
@@ -114,14 +113,8 @@ def read_folder(
     if not os.path.isdir(path):
         raise InputError(f"{path}: no such folder; give a benchmark folder (triples_1, triples_2, ent_ids_1, …)")
     times = _read_times(path / "time_id", on_error, time_format) if with_times else None
-    sides = []
-    for side in InProcess(usable_cores()).each(_read_graph, [(path, side, times) for side in ("1", "2")]):
-        sides.append(side)
-        graph = side[0]
-        logger.info("read %r", graph)
-        if reversed_intervals := graph.reversed_intervals:
-            logger.warning("%s: %d facts end before they begin; both ends are kept", graph.name, reversed_intervals)
-    (source, source_ids), (target, target_ids) = sides
+    source, source_ids = _read_graph(path, "1", times)
+    target, target_ids = _read_graph(path, "2", times)
     return BenchmarkFolder(path, source, target, source_ids, target_ids)
 
 
@@ -232,6 +225,10 @@ def _read_graph(folder: Path, side: str, times: TimesById | None) -> tuple[Tempo
     head, relation, tail, begin, end = columns(facts, triples)
     of_facts = head, relation, tail, begin, end, entities, relations
     graph = TemporalGraph(*of_facts, name=str(triples), opaque_times=times is None, dates=of_entities)
+    logger.info("read %r", graph)
+    reversed_intervals = graph.reversed_intervals
+    if reversed_intervals:
+        logger.warning("%s: %d facts end before they begin; both ends are kept", triples, reversed_intervals)
     return graph, entity_ids
 
 
