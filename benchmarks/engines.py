@@ -1,6 +1,6 @@
 """Pairs of graphs in one thread, in all threads, with arrays in files, and on a local Dask cluster: the same bytes.
 
-    python benchmarks/engines.py FOLDER … [--workers 2]
+    python benchmarks/engines.py FOLDER … [--workers 2] [--seeds sup_pairs]
 
 Each run is a process of its own, called as a user would; seconds are from reading to the result, the start of Python
 and of the cluster left out of the first and counted in the second figure. Arrays are kept in files by a memory limit of
@@ -26,6 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seeds", help="file of known pairs in each folder; graphs without dates need some")
     asked = parser.parse_args()
     print("data                engine        seconds  with its start     links  files that differ from the first")
     for folder in asked.folders:
@@ -35,7 +36,8 @@ def main() -> None:
             "in files": ["--memory-limit", str(low_limit(folder))],
             "dask": ["--engine", "dask", "--workers", str(asked.workers)],
         }
-        compare(folder, calls)
+        seeds = [] if asked.seeds is None else ["--seeds", asked.seeds]
+        compare(folder, {name: [*options, *seeds] for name, options in calls.items()})
 
 
 def low_limit(folder: Path) -> int:
