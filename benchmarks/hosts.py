@@ -1,4 +1,4 @@
-"""A cluster of hosts that share nothing but a network: TLS, arrays by way of S3, the same bytes as in one process.
+"""A cluster of hosts without a common folder: TLS, arrays by way of S3, the same bytes as in one process.
 
     python benchmarks/hosts.py [--entities 30000] [--kill]        (as root, on Linux)
 
