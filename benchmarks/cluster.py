@@ -3,11 +3,11 @@
     python benchmarks/cluster.py FOLDER --workers 1 2 4 [--memory-limit 1.5GB] [--kill-every 60] [--without-process]
 
 Seconds are from reading to the result; CPU seconds and peaks of resident memory (mapped files included) are those of
-the calling process and of each worker, what workers sent is Dask's own count. *Parallel* is the share of all CPU
-seconds that the workers spent; the scheduler of a local cluster is part of the calling process. Where one worker was
-measured before n, and there are n cores, the share that is not parallel follows from their seconds by Amdahl's law,
-t(n) / t(1) = s + (1 − s) / n: it counts steps that one worker makes while others wait, too. With --kill-every one
-worker, drawn at random, is killed every so many seconds.
+the calling process and of each worker, what workers sent is Dask's own count, and *steps* are what the workers compute
+one after the other. *Parallel* is the share of all CPU seconds that the workers spent; the scheduler of a local cluster
+is part of the calling process. Where one worker was measured before n, and there are n cores, the share that is not
+parallel follows from their seconds by Amdahl's law, t(n) / t(1) = s + (1 − s) / n: it counts steps that one worker
+makes while others wait, too. With --kill-every one worker, drawn at random, is killed every so many seconds.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import signal
 import statistics
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -85,10 +87,27 @@ def sent_bytes(dask_worker: object) -> int:
     return int(getattr(dask_worker, "transfer_outgoing_bytes_total", 0))
 
 
+def timed_steps(cluster: Cluster) -> list[float]:
+    """Seconds of each step that the workers compute from here on."""
+    seconds: list[float] = []
+    mapped = cluster._mapped
+
+    def timed(function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
+        start = time.perf_counter()
+        try:
+            return mapped(function, calls)
+        finally:
+            seconds.append(time.perf_counter() - start)
+
+    cluster._mapped = timed  # type: ignore[method-assign]
+    return seconds
+
+
 def measure(
     name: str, folder: Path, limit: str | None, engine: Engine | None, kill_every: float | None
 ) -> tuple[str, float]:
     cluster = engine if isinstance(engine, Cluster) else None
+    steps = [] if cluster is None else timed_steps(cluster)
     trim_freed_memory()  # of the run before
     watch, start = Watch(kill_every, cluster), time.perf_counter()
     data = read_folder(folder)
@@ -106,7 +125,7 @@ def measure(
         f"{', '.join(f'{watch.cpu[pid]:.1f}' for pid in others) or '-'}; parallel {1 - watch.cpu[own] / total:.1%}; "
         f"peak GB: caller {watch.peak[own] / 1e9:.2f}, workers "
         f"{', '.join(f'{watch.peak[pid] / 1e9:.2f}' for pid in others) or '-'}; sent MB: {', '.join(sent) or '-'}; "
-        f"{watch.kills} kills; {len(links):,} links, {digest}",
+        f"{len(steps)} steps of {sum(steps):.1f} s; {watch.kills} kills; {len(links):,} links, {digest}",
         flush=True,
     )
     return digest, seconds

@@ -69,7 +69,8 @@ class _CLibrary:
     """A C library that keeps blocks of up to some size, and what it was asked for."""
 
     def __init__(self, most: int) -> None:
-        self.most, self.asked = most, []  # type: ignore[var-annotated]
+        self.most = most
+        self.asked: list[tuple[int, int]] = []
 
     def mallopt(self, parameter: int, value: int) -> int:
         self.asked.append((parameter, value))

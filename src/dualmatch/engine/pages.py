@@ -42,7 +42,7 @@ _SHORT_AT_LATEST: Final = 0.8
 _SECONDS: Final = (0.02, 0.25)  # between two looks: less where the limit is near
 _FASTEST_GROWTH: Final = 2e9  # bytes a second that a process can take
 _TRIM_SECONDS: Final = 0.25  # between two times that freed memory is given back
-_LARGEST_KEPT: Final = 1 / 64  # share of the limit: larger blocks that are freed are given back at once
+_KEPT_SHARE: Final = 1 / 64  # of the limit: freed blocks that are larger are given back at once
 
 
 class Pages:
@@ -197,7 +197,7 @@ class Pages:
             self._keep_less_freed_memory()
 
     def _keep_less_freed_memory(self) -> None:
-        keep_less_freed_memory(int(self.limit * _LARGEST_KEPT))
+        keep_less_freed_memory(int(self.limit * _KEPT_SHARE))
 
     def _short_from(self) -> float:
         """Bytes from which on memory is short, if it was not from the start."""

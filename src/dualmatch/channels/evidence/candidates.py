@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
-from dualmatch.channels.evidence.tokens import Among, Block, Tokens, both_in_blocks, stacked
+from dualmatch.channels.evidence.row_blocks import Block, both_in_blocks, stacked
+from dualmatch.channels.evidence.tokens import Among, Tokens
 from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Flags, Floats, Ids, Ints
 

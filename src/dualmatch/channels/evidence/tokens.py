@@ -6,18 +6,18 @@ occurs in both graphs, such as "begins in 1833" or "has relation 7 with pair 12"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
 
 from dualmatch.channels.evidence.fact_views import ABSENT, FactSides, TimeKind
+from dualmatch.channels.evidence.row_blocks import side_by_side
 from dualmatch.channels.evidence.ties import SHORT_TABLE, distinct, expanded, marked, numbered, places_in
-from dualmatch.engine import Engine, InProcess, arrays_of, spans_of
-from dualmatch.engine.array_trees import csr_of
+from dualmatch.engine import Engine, InProcess
 from dualmatch.graph.arrays import Floats, Ids, Ints
 from dualmatch.graph.hashing import may_be_in
 
@@ -25,8 +25,6 @@ Among = tuple[Ids, Ids]
 """Some source and some target entities, sorted."""
 
 _RELATION_FACTOR: Final = 0.2  # a relation by itself says little, and all entities of a type have it
-ROWS_AT_ONCE: Final = 2**14
-"""Rows of tokens that a thread joins or scores at once; there may be many threads."""
 _SIDES_AT_ONCE: Final = 2**24  # fact sides, once for each pair of their neighbour, that tokens are made of at once
 _WORTH_A_PART: Final = 2**17  # fewer sides are not shared out among threads
 _FEWEST_PARTS: Final = 4  # where they are
@@ -153,89 +151,6 @@ def _counts(numbers: Ints, size: int) -> Ids:
 def _mass(matrix: sp.csr_matrix) -> float:
     """Sum of all squares."""
     return float((matrix.data.astype(np.float64) ** 2).sum())
-
-
-def side_by_side(
-    matrices: tuple[list[sp.csr_matrix], list[sp.csr_matrix]], engine: Engine
-) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Matrices of the same rows as one, for each graph, a block of rows at a time."""
-    shapes = [(each[0].shape[0], sum(matrix.shape[1] for matrix in each)) for each in matrices]
-    return both_in_blocks((_SideBySide(matrices[0]), _SideBySide(matrices[1])), (shapes[0], shapes[1]), engine)
-
-
-Block = tuple[Floats, Ints, Ids]
-"""Rows of a matrix: data, column numbers and the lengths of the rows."""
-Shape = tuple[int, int]
-
-
-class Blocks(Protocol):
-    """What computes a matrix a block at a time."""
-
-    def block(self, begin: int, end: int) -> Block:
-        """Some rows."""
-
-
-def both_in_blocks(
-    blocks: tuple[Blocks, Blocks], shapes: tuple[Shape, Shape], engine: Engine
-) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """A matrix of each graph, computed block by block in one step for both."""
-    spans = [(side, *span) for side in (0, 1) for span in spans_of(shapes[side][0], ROWS_AT_ONCE)]
-    stacks = _Stack(engine), _Stack(engine)
-    for (side, *_), block in zip(spans, engine.each(_BlocksOfBoth(blocks).block, spans), strict=True):
-        stacks[side].append(block)
-    arrays = arrays_of(*(stack.columns for stack in stacks))
-    source, target = (stack.matrix(*at) for stack, at in zip(stacks, zip(arrays, shapes, strict=True), strict=True))
-    return source, target
-
-
-def stacked(blocks: Iterable[Block], shape: Shape, engine: Engine) -> sp.csr_matrix:
-    """A matrix of blocks of rows."""
-    stack = _Stack(engine)
-    for block in blocks:
-        stack.append(block)
-    return stack.matrix(stack.columns.arrays(), shape)
-
-
-class _Stack:
-    """Blocks of rows, one below the other."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.columns = engine.columns()
-        self._first = [np.zeros(1, dtype=np.int64)]
-
-    def append(self, block: Block) -> None:
-        data, indices, sizes = block
-        self.columns.append([data, indices])
-        self._first.append(self._first[-1][-1] + np.cumsum(sizes))
-
-    def matrix(self, arrays: list[np.ndarray], shape: Shape) -> sp.csr_matrix:
-        """The whole, from the arrays of the columns."""
-        indptr = np.concatenate(self._first)
-        fits = indptr[-1] < 2**31
-        parts = arrays[0], arrays[1], indptr.astype(np.int32) if fits else indptr
-        matrix: sp.csr_matrix = csr_of(sp.csr_matrix, parts, shape)
-        return matrix
-
-
-@dataclass(frozen=True, eq=False)
-class _BlocksOfBoth:
-    """What computes the matrices of both graphs."""
-
-    blocks: tuple[Blocks, Blocks]
-
-    def block(self, side: int, begin: int, end: int) -> Block:
-        return self.blocks[side].block(begin, end)
-
-
-@dataclass(frozen=True, eq=False)
-class _SideBySide:
-    """Matrices of the same rows, of which some are joined at a time."""
-
-    matrices: list[sp.csr_matrix]
-
-    def block(self, begin: int, end: int) -> Block:
-        rows = sp.hstack([matrix[begin:end] for matrix in self.matrices], format="csr")
-        return rows.data, rows.indices, np.diff(rows.indptr).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
